@@ -1,0 +1,515 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/model"
+)
+
+// None is an empty request or answer.
+type None struct{}
+
+// host.*
+
+// Hello opens a connection. Client is window, cli, browser, bench or test.
+// A window registers how it is started again (Argv, Env names and values).
+type Hello struct {
+	Protocol int               `json:"protocol"`
+	Client   string            `json:"client"`
+	Version  string            `json:"version"`
+	Window   string            `json:"window,omitempty"` // stable id of the window
+	Argv     []string          `json:"argv,omitempty"`
+	Env      map[string]string `json:"env,omitempty"`
+	// Lease keeps the host alive while this connection (or its return within
+	// 30 s) lives.
+	Lease bool `json:"lease,omitempty"`
+}
+
+type HelloResult struct {
+	Host model.HostInfo `json:"host"`
+}
+
+// Goodbye ends the lease at once. QuitHost asks the host to end as well;
+// without Force it answers what is still running instead of ending.
+type Goodbye struct {
+	QuitHost bool `json:"quitHost,omitempty"`
+	Force    bool `json:"force,omitempty"`
+}
+
+type GoodbyeResult struct {
+	Ending       bool `json:"ending"`
+	RunningTurns int  `json:"runningTurns"`
+	Terminals    int  `json:"terminals"` // with something running in them
+}
+
+type DoctorResult struct {
+	Checks []model.DoctorCheck `json:"checks"`
+}
+
+// events.*
+
+type Subscribe struct {
+	Topic string `json:"topic"`
+	Since uint64 `json:"since,omitempty"`
+	Epoch string `json:"epoch,omitempty"` // of the host that Since belongs to
+}
+
+type Subscribed struct {
+	Seq      uint64          `json:"seq"`
+	Epoch    string          `json:"epoch"`
+	Resumed  bool            `json:"resumed,omitempty"`
+	Snapshot json.RawMessage `json:"snapshot,omitempty"`
+}
+
+type Topic struct {
+	Topic string `json:"topic"`
+}
+
+type Ack struct {
+	Seq uint64 `json:"seq"` // count of event notifications received on this connection
+}
+
+// harnesses.*
+
+type Harnesses struct {
+	Harnesses []model.Harness `json:"harnesses"`
+}
+
+type HarnessSwitch struct {
+	Harness string `json:"harness"`
+	Enabled bool   `json:"enabled"`
+}
+
+type HarnessRefresh struct {
+	Harness string `json:"harness,omitempty"` // "" = all
+}
+
+type CatalogRequest struct {
+	Harness string `json:"harness"`
+	Cwd     string `json:"cwd,omitempty"`
+	Hash    string `json:"hash,omitempty"` // known content: unchanged answers carry no body
+}
+
+type CatalogResult struct {
+	Unchanged bool           `json:"unchanged,omitempty"`
+	Catalog   *agent.Catalog `json:"catalog,omitempty"`
+}
+
+// sessions.*
+
+type Sessions struct {
+	Sessions []model.Session `json:"sessions"`
+}
+
+type SessionRef struct {
+	Key model.SessionKey `json:"key"`
+}
+
+// FocusResult: Exact is exact, appOnly or unavailable. For a tab of ours
+// TerminalID is set and the window shows it.
+type FocusResult struct {
+	Exact      string `json:"exact"`
+	TerminalID string `json:"terminalId,omitempty"`
+	ChatID     string `json:"chatId,omitempty"`
+	Why        string `json:"why,omitempty"`
+}
+
+type StoredRequest struct {
+	Harness string `json:"harness,omitempty"`
+	Cwd     string `json:"cwd,omitempty"`
+	Cursor  string `json:"cursor,omitempty"`
+	Limit   int    `json:"limit,omitempty"`
+}
+
+type StoredResult struct {
+	Sessions []agent.StoredSession `json:"sessions"`
+	Next     string                `json:"next,omitempty"`
+}
+
+// chats.*
+
+type Chats struct {
+	Chats []model.ChatSummary `json:"chats"`
+}
+
+// CreateChat is idempotent by ClientID. Cwd empty makes a confined chat.
+type CreateChat struct {
+	ClientID string                     `json:"clientId"`
+	Harness  string                     `json:"harness"`
+	Kind     agent.Kind                 `json:"kind,omitempty"`
+	Cwd      string                     `json:"cwd,omitempty"`
+	Title    string                     `json:"title,omitempty"`
+	Model    string                     `json:"model,omitempty"`
+	Mode     string                     `json:"mode,omitempty"`
+	Thinking string                     `json:"thinking,omitempty"`
+	Features map[string]json.RawMessage `json:"features,omitempty"`
+	Options  json.RawMessage            `json:"options,omitempty"`
+	// Adopt opens an existing session (found running or stored).
+	Adopt *agent.Handle `json:"adopt,omitempty"`
+	// Prompt is sent at once.
+	Prompt string `json:"prompt,omitempty"`
+}
+
+type ChatRef struct {
+	ChatID string `json:"chatId"`
+}
+
+type ChatResult struct {
+	Chat model.ChatSummary `json:"chat"`
+}
+
+// RowsRequest pages upwards: at most Limit rows before Before (0 = the tail).
+type RowsRequest struct {
+	ChatID string `json:"chatId"`
+	Before int64  `json:"before,omitempty"`
+	After  int64  `json:"after,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+}
+
+type RowsResult struct {
+	Rows  []model.Row `json:"rows"`
+	Total int64       `json:"total"`
+}
+
+// ContentRequest fetches a chunk of what was too large for a row. Field is
+// text, output, diff or content; at most 192 KiB a call.
+type ContentRequest struct {
+	ChatID string `json:"chatId"`
+	ItemID string `json:"itemId"`
+	Field  string `json:"field"`
+	Offset int64  `json:"offset,omitempty"`
+}
+
+type ContentResult struct {
+	Text string `json:"text"`
+	Next int64  `json:"next,omitempty"` // 0 = end
+	Size int64  `json:"size"`
+}
+
+// SendPrompt queues when a turn runs or the session is mirrored. How is "" or
+// queue; steer gives it to the running turn; now stops and replaces it.
+type SendPrompt struct {
+	ChatID      string             `json:"chatId"`
+	ClientID    string             `json:"clientId"`
+	Text        string             `json:"text"`
+	Attachments []agent.Attachment `json:"attachments,omitempty"`
+	How         string             `json:"how,omitempty"`
+}
+
+type SendResult struct {
+	State model.QueueState `json:"state"`
+	Turn  int64            `json:"turn,omitempty"`
+	Note  string           `json:"note,omitempty"`
+}
+
+type StopResult struct {
+	Turn  model.TurnState `json:"turn"`
+	Error string          `json:"error,omitempty"`
+}
+
+type ChatSetting struct {
+	ChatID string          `json:"chatId"`
+	Name   string          `json:"name"` // model, mode, thinking, title, archived, autoMode, feature:<id>
+	Value  json.RawMessage `json:"value"`
+}
+
+type SettingResult struct {
+	Chat   model.ChatSummary `json:"chat"`
+	Notice *agent.Notice     `json:"notice,omitempty"`
+}
+
+type QueueEdit struct {
+	ChatID   string `json:"chatId"`
+	ClientID string `json:"clientId"`
+	Text     string `json:"text,omitempty"`
+	// Before moves the entry before another one; "" with Move = to the end.
+	Move   bool   `json:"move,omitempty"`
+	Before string `json:"before,omitempty"`
+	Remove bool   `json:"remove,omitempty"`
+	Retry  bool   `json:"retry,omitempty"` // a failed or unknown one
+}
+
+type QueueResult struct {
+	Queue []model.QueueEntry `json:"queue"`
+}
+
+type RewindRequest struct {
+	ChatID string `json:"chatId"`
+	ItemID string `json:"itemId"`
+}
+
+// approvals.*
+
+type Approvals struct {
+	Approvals []model.ApprovalCard `json:"approvals"`
+}
+
+type AnswerApproval struct {
+	ChatID     string               `json:"chatId,omitempty"` // may be left out when ApprovalID is unique
+	ApprovalID string               `json:"approvalId"`
+	Revision   int64                `json:"revision,omitempty"` // refused when the card changed
+	Answer     agent.ApprovalAnswer `json:"answer"`
+}
+
+// AnswerResult: Won is false when another answer came first; Card tells which.
+type AnswerResult struct {
+	Won  bool               `json:"won"`
+	Card model.ApprovalCard `json:"card"`
+}
+
+// trust.*
+
+type TrustCheck struct {
+	Harness string `json:"harness"`
+	Cwd     string `json:"cwd"`
+}
+
+// TrustGrant: State is trusted or untrusted (project sources stay off).
+type TrustGrant struct {
+	Cwd   string `json:"cwd"`
+	State string `json:"state"`
+}
+
+// handoff.*
+
+type HandoffRequest struct {
+	ChatID string `json:"chatId"`
+	// Place is app (a tab here) or the id of a terminal app; "" = default.
+	Place string `json:"place,omitempty"`
+	// When: now (idle only), afterTurn, stop (stop and continue).
+	When string `json:"when,omitempty"`
+	// Open=false releases and only prints the command.
+	PrintOnly bool `json:"printOnly,omitempty"`
+}
+
+type HandoffResult struct {
+	Hand       model.Hand `json:"hand"`
+	TerminalID string     `json:"terminalId,omitempty"`
+	Printed    string     `json:"printed,omitempty"`
+}
+
+// TakeBack waits for nothing: it takes the session back when it is free. Force
+// asks the terminal's agent to exit first (the dialog said so).
+type TakeBack struct {
+	ChatID string `json:"chatId"`
+	Force  bool   `json:"force,omitempty"`
+}
+
+type HandResult struct {
+	Hand model.Hand `json:"hand"`
+}
+
+// terminals.*
+
+type Terminals struct {
+	Terminals []model.Terminal `json:"terminals"`
+}
+
+// CreateTerminal starts the login shell, or Argv in it.
+type CreateTerminal struct {
+	Cwd   string            `json:"cwd,omitempty"`
+	Argv  []string          `json:"argv,omitempty"`
+	Env   map[string]string `json:"env,omitempty"`
+	Cols  int               `json:"cols,omitempty"`
+	Rows  int               `json:"rows,omitempty"`
+	Title string            `json:"title,omitempty"`
+}
+
+type TerminalRef struct {
+	ID string `json:"id"`
+}
+
+type TerminalResult struct {
+	Terminal model.Terminal `json:"terminal"`
+}
+
+// AttachTerminal makes this connection show it: replay frames, then output.
+type AttachTerminal struct {
+	ID    string `json:"id"`
+	Cols  int    `json:"cols"`
+	Rows  int    `json:"rows"`
+	Focus bool   `json:"focus,omitempty"` // the focused window decides the size
+}
+
+type Attached struct {
+	Stream   uint32         `json:"stream"`
+	Terminal model.Terminal `json:"terminal"`
+}
+
+type DetachTerminal struct {
+	Stream uint32 `json:"stream"`
+}
+
+type ResizeTerminal struct {
+	ID   string `json:"id"`
+	Cols int    `json:"cols"`
+	Rows int    `json:"rows"`
+}
+
+// TerminalColors are the theme colours that OSC 10, 11, 12 and 4 queries get,
+// as #rrggbb.
+type TerminalColors struct {
+	Foreground string   `json:"foreground"`
+	Background string   `json:"background"`
+	Cursor     string   `json:"cursor"`
+	Palette    []string `json:"palette,omitempty"`
+}
+
+type ReadTerminal struct {
+	ID    string `json:"id"`
+	Lines int    `json:"lines,omitempty"`
+}
+
+type TerminalText struct {
+	Lines []string `json:"lines"`
+}
+
+// settings.*
+
+// SetSettings changes single values by path ("harnesses.claude-code.enabled").
+type SetSettings struct {
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value"` // null removes it
+}
+
+type SettingsResult struct {
+	Settings model.Settings `json:"settings"`
+}
+
+type SchemaResult struct {
+	Schema json.RawMessage `json:"schema"`
+}
+
+// uistate.* keeps what a window wants to find again (tabs, drafts, folds), by
+// key; at most 256 KiB each.
+type UIStateGet struct {
+	Key string `json:"key"`
+}
+
+type UIState struct {
+	Key   string          `json:"key"`
+	Value json.RawMessage `json:"value"`
+}
+
+// rules.*
+
+type Rules struct {
+	Rules []model.ApprovalRule `json:"rules"`
+}
+
+type RuleRef struct {
+	ID string `json:"id"`
+}
+
+type Audit struct {
+	Entries []model.ApprovalCard `json:"entries"`
+}
+
+type AuditRequest struct {
+	Limit int `json:"limit,omitempty"`
+}
+
+// files.* serve the composer.
+type FilesRequest struct {
+	Cwd   string `json:"cwd"`
+	Query string `json:"query,omitempty"`
+	Limit int    `json:"limit,omitempty"`
+	Dirs  bool   `json:"dirs,omitempty"` // only directories below Cwd, for the folder picker
+}
+
+type FilesResult struct {
+	Paths []string `json:"paths"`
+}
+
+// Method pairs a name with its shapes; the values are zero values of the types.
+type Method struct {
+	Name   string
+	Params any
+	Result any
+}
+
+// Methods is the whole API. Generated TypeScript and the server's dispatch
+// table are both checked against it.
+var Methods = []Method{
+	{"host.hello", Hello{}, HelloResult{}},
+	{"host.goodbye", Goodbye{}, GoodbyeResult{}},
+	{"host.info", None{}, HelloResult{}},
+	{"host.doctor", None{}, DoctorResult{}},
+	{"events.subscribe", Subscribe{}, Subscribed{}},
+	{"events.unsubscribe", Topic{}, None{}},
+	{"harnesses.list", None{}, Harnesses{}},
+	{"harnesses.setEnabled", HarnessSwitch{}, Harnesses{}},
+	{"harnesses.refresh", HarnessRefresh{}, Harnesses{}},
+	{"catalog.get", CatalogRequest{}, CatalogResult{}},
+	{"sessions.list", None{}, Sessions{}},
+	{"sessions.acknowledge", SessionRef{}, None{}},
+	{"sessions.focus", SessionRef{}, FocusResult{}},
+	{"sessions.open", SessionRef{}, ChatResult{}},
+	{"sessions.stored", StoredRequest{}, StoredResult{}},
+	{"chats.list", None{}, Chats{}},
+	{"chats.create", CreateChat{}, ChatResult{}},
+	{"chats.rows", RowsRequest{}, RowsResult{}},
+	{"chats.content", ContentRequest{}, ContentResult{}},
+	{"chats.send", SendPrompt{}, SendResult{}},
+	{"chats.stop", ChatRef{}, StopResult{}},
+	{"chats.set", ChatSetting{}, SettingResult{}},
+	{"chats.queue", QueueEdit{}, QueueResult{}},
+	{"chats.rewind", RewindRequest{}, None{}},
+	{"chats.fork", ChatRef{}, ChatResult{}},
+	{"chats.close", ChatRef{}, None{}},
+	{"chats.remove", ChatRef{}, None{}},
+	{"chats.seen", ChatRef{}, None{}},
+	{"approvals.list", None{}, Approvals{}},
+	{"approvals.answer", AnswerApproval{}, AnswerResult{}},
+	{"approvals.rules", None{}, Rules{}},
+	{"approvals.revokeRule", RuleRef{}, Rules{}},
+	{"approvals.audit", AuditRequest{}, Audit{}},
+	{"trust.check", TrustCheck{}, model.TrustQuestion{}},
+	{"trust.grant", TrustGrant{}, model.TrustQuestion{}},
+	{"handoff.preview", ChatRef{}, model.HandoffPreview{}},
+	{"handoff.toTerminal", HandoffRequest{}, HandoffResult{}},
+	{"handoff.takeBack", TakeBack{}, HandResult{}},
+	{"terminals.list", None{}, Terminals{}},
+	{"terminals.create", CreateTerminal{}, TerminalResult{}},
+	{"terminals.attach", AttachTerminal{}, Attached{}},
+	{"terminals.detach", DetachTerminal{}, None{}},
+	{"terminals.resize", ResizeTerminal{}, None{}},
+	{"terminals.colors", TerminalColors{}, None{}},
+	{"terminals.close", TerminalRef{}, None{}},
+	{"terminals.read", ReadTerminal{}, TerminalText{}},
+	{"settings.get", None{}, SettingsResult{}},
+	{"settings.set", SetSettings{}, SettingsResult{}},
+	{"settings.schema", None{}, SchemaResult{}},
+	{"uistate.get", UIStateGet{}, UIState{}},
+	{"uistate.set", UIState{}, None{}},
+	{"files.find", FilesRequest{}, FilesResult{}},
+}
+
+// Error is what a failed call answers with, in the "data" member of the
+// JSON-RPC error. Code is stable; Message is for a person and has a reason;
+// Fix is the command that helps, if there is one.
+type Error struct {
+	Code    string        `json:"code"`
+	Message string        `json:"message"`
+	Fix     string        `json:"fix,omitempty"`
+	Issues  []agent.Issue `json:"issues,omitempty"`
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Codes of Error.
+const (
+	CodeInvalid     = "invalid"      // the request breaks a rule
+	CodeNotFound    = "not_found"    // no such chat, terminal, approval
+	CodeUnavailable = "unavailable"  // the agent cannot run (Availability)
+	CodeNotAllowed  = "not_allowed"  // the peer may not do this
+	CodeConflict    = "conflict"     // already answered, changed, owned elsewhere
+	CodeTrustNeeded = "trust_needed" // trust.check first
+	CodeNotOwner    = "not_owner"    // somebody else writes to the session
+	CodeBusy        = "busy"         // not while a turn runs or stops
+	CodeUnsupported = "unsupported"  // the agent cannot do this
+	CodeStorageFull = "storage_full" // disk full: reading goes on, nothing is accepted
+	CodeVersion     = "version"      // protocol versions differ
+	CodeInternal    = "internal"
+)

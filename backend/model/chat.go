@@ -1,0 +1,182 @@
+package model
+
+import "github.com/whippletree-app/whippletree/backend/agent"
+
+// TurnState is where the foreground turn of a chat stands.
+type TurnState string
+
+const (
+	TurnIdle     TurnState = "idle"
+	TurnOpening  TurnState = "opening" // the agent is being started or resumed
+	TurnRunning  TurnState = "running"
+	TurnStopping TurnState = "stopping"
+)
+
+// HandState is where the ownership of a chat's session stands (HANDOFF.md).
+type HandState string
+
+const (
+	HandApp         HandState = "app" // ours, nothing special
+	HandReleasing   HandState = "releasing"
+	HandMirror      HandState = "mirror"
+	HandReattaching HandState = "reattaching"
+	HandUnclear     HandState = "unclear"
+)
+
+// ChatSummary is a row of the chats list.
+type ChatSummary struct {
+	ID        string         `json:"id"`
+	Title     string         `json:"title"`
+	Harness   string         `json:"harness"`
+	Provider  string         `json:"provider"`
+	Kind      agent.Kind     `json:"kind"`
+	Cwd       string         `json:"cwd"`
+	Project   Project        `json:"project"`
+	Handle    *agent.Handle  `json:"handle,omitempty"`
+	Aliases   []string       `json:"aliases,omitempty"`
+	Turn      TurnState      `json:"turn"`
+	State     SessionState   `json:"state"`
+	TurnSince int64          `json:"turnSince,omitempty"`
+	Hand      Hand           `json:"hand"`
+	Model     string         `json:"model,omitempty"`
+	Mode      string         `json:"mode,omitempty"`
+	Thinking  string         `json:"thinking,omitempty"`
+	Waiting   int            `json:"waiting"` // open approvals
+	Queued    int            `json:"queued"`
+	Unread    bool           `json:"unread,omitempty"`
+	LastEnd   *agent.TurnEnd `json:"lastEnd,omitempty"`
+	CreatedAt int64          `json:"createdAt"`
+	UpdatedAt int64          `json:"updatedAt"`
+	Archived  bool           `json:"archived,omitempty"`
+}
+
+// Hand is the ownership of the session as the banner shows it.
+type Hand struct {
+	State     HandState        `json:"state"`
+	Ownership *agent.Ownership `json:"ownership,omitempty"`
+	Place     *Place           `json:"place,omitempty"`
+	Since     int64            `json:"since,omitempty"`
+	Branches  []agent.Branch   `json:"branches,omitempty"`
+	Note      string           `json:"note,omitempty"` // what happened, why not
+}
+
+// Chat is all a window needs to show one chat at its tail.
+type Chat struct {
+	ChatSummary
+	Agent     agent.AgentInfo `json:"agent"`
+	Abilities []agent.Ability `json:"abilities"`
+	Catalog   *agent.Catalog  `json:"catalog,omitempty"`
+	Usage     *agent.Usage    `json:"usage,omitempty"`
+	Items     []Row           `json:"items"` // the tail, in order
+	First     int64           `json:"first"` // seq of Items[0]; > 1: older ones exist
+	Total     int64           `json:"total"`
+	Queue     []QueueEntry    `json:"queue"`
+	Approvals []ApprovalCard  `json:"approvals"`
+	AutoMode  *AutoMode       `json:"autoMode,omitempty"`
+	Trust     string          `json:"trust,omitempty"` // trusted, untrusted
+	Silent    int64           `json:"silentSince,omitempty"`
+}
+
+// Row is an item with its place in the chat: Seq starts at 1 and never changes.
+// Turn numbers the turns from 1; 0 is before the first.
+type Row struct {
+	agent.Item
+	Seq  int64 `json:"seq"`
+	Turn int64 `json:"turn"`
+	// Provisional rows are not settled yet (streaming).
+	Provisional bool `json:"provisional,omitempty"`
+	// Via is terminal when the row was written elsewhere.
+	Via string `json:"via,omitempty"`
+}
+
+// QueueState is where a queued prompt stands; unknown needs a look-up in the
+// agent's transcript and is shown.
+type QueueState string
+
+const (
+	QueueQueued   QueueState = "queued"
+	QueueSending  QueueState = "sending"
+	QueueAccepted QueueState = "accepted"
+	QueueFailed   QueueState = "failed"
+	QueueUnknown  QueueState = "unknown"
+)
+
+// QueueEntry is one prompt waiting its turn, durable until accepted.
+type QueueEntry struct {
+	ClientID    string             `json:"clientId"`
+	Text        string             `json:"text"`
+	Attachments []agent.Attachment `json:"attachments,omitempty"`
+	State       QueueState         `json:"state"`
+	Error       string             `json:"error,omitempty"`
+	At          int64              `json:"at"`
+	Steer       bool               `json:"steer,omitempty"`
+}
+
+// CardState is the moment of an approval card.
+type CardState string
+
+const (
+	CardOpen              CardState = "open"
+	CardSent              CardState = "sent"
+	CardConfirmed         CardState = "confirmed"
+	CardUnconfirmed       CardState = "unconfirmed"
+	CardWithdrawn         CardState = "withdrawn"
+	CardAnsweredElsewhere CardState = "answeredElsewhere"
+	CardRefused           CardState = "refused"
+)
+
+// ApprovalCard is an approval with its life. Revision grows when the request
+// changes: a card of another revision is a new card.
+type ApprovalCard struct {
+	agent.Approval
+	ChatID   string           `json:"chatId"`
+	Turn     int64            `json:"turn"`
+	At       int64            `json:"at"`
+	Revision int64            `json:"revision"`
+	State    CardState        `json:"state"`
+	Answer   *RecordedAnswer  `json:"answer,omitempty"`
+	Refused  []RefusedAttempt `json:"refused,omitempty"`
+	// Elsewhere is set when it cannot be answered here.
+	Elsewhere *Place `json:"elsewhere,omitempty"`
+}
+
+// RecordedAnswer is the one answer that won.
+type RecordedAnswer struct {
+	agent.ApprovalAnswer
+	Label string `json:"label,omitempty"`
+	By    string `json:"by"` // window, cli, rule, auto, terminal
+	Where string `json:"where,omitempty"`
+	At    int64  `json:"at"`
+}
+
+// RefusedAttempt is an answer that was not taken, with who tried.
+type RefusedAttempt struct {
+	Who   string `json:"who"`
+	Where string `json:"where"`
+	At    int64  `json:"at"`
+}
+
+// AutoMode is the visible automatic mode of a chat.
+type AutoMode struct {
+	On      bool  `json:"on"`
+	Answers int   `json:"answers"`
+	Since   int64 `json:"since"`
+}
+
+// HandoffPreview is what the dialog shows before anything happens.
+type HandoffPreview struct {
+	Command agent.Command `json:"command"`
+	Printed string        `json:"printed"` // quoted once, for copying
+	Lost    []string      `json:"lost,omitempty"`
+	Places  []PlaceChoice `json:"places"`
+	CanNow  bool          `json:"canNow"`
+	Why     string        `json:"why,omitempty"`
+	Running bool          `json:"running"`
+}
+
+// PlaceChoice is one terminal a chat can go to: app (a tab here) or a name.
+type PlaceChoice struct {
+	ID      string `json:"id"`
+	Label   string `json:"label"`
+	Default bool   `json:"default,omitempty"`
+}
