@@ -73,3 +73,6 @@ require (
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
+
+// Packages of npm that carry Go files are not ours.
+ignore node_modules
