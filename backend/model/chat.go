@@ -87,6 +87,9 @@ type Row struct {
 	Provisional bool `json:"provisional,omitempty"`
 	// Via is terminal when the row was written elsewhere.
 	Via string `json:"via,omitempty"`
+	// Cut holds the whole size in bytes of every field that is shortened here
+	// (text, output, diff ...); chats.content serves the whole.
+	Cut map[string]int64 `json:"cut,omitempty"`
 }
 
 // QueueState is where a queued prompt stands; unknown needs a look-up in the

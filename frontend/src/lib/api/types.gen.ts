@@ -794,6 +794,7 @@ export interface Row {
   turn: number;
   provisional?: boolean;
   via?: string;
+  cut?: Record<string, number>;
 }
 
 export interface RowsRequest {
