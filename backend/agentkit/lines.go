@@ -1,0 +1,231 @@
+package agentkit
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// DefaultMaxLine bounds how much of one line is kept in memory, in bytes.
+const DefaultMaxLine = 8 << 20
+
+// keptOfLongLine is how much of a line over the limit is kept, so that its
+// type and time can still be read by whoever looks for them.
+const keptOfLongLine = 4 << 10
+
+// Line is one line of a JSONL stream without its end (CR, LF), without a byte
+// order mark and without NULs around it.
+type Line struct {
+	// Data is valid until the next line is read.
+	Data []byte
+	// Offset is the position of the line's first byte, End that of the first
+	// byte after its line feed, both in bytes from the start of the stream.
+	Offset, End int64
+	// Size is the whole length in bytes; it is more than len(Data) only when
+	// TooLong.
+	Size int64
+	// TooLong marks a line over the limit: Data holds its beginning only.
+	TooLong bool
+	// Recovered marks a line that stood beside a block of NULs (a crash of the
+	// writer's machine left them).
+	Recovered bool
+	// Partial marks a last line without its line feed: it may still grow.
+	Partial bool
+}
+
+// Object reports whether the line can be a JSON object.
+func (l Line) Object() bool { return len(l.Data) > 1 && l.Data[0] == '{' && !l.TooLong }
+
+// Splitter cuts a stream of bytes, in pieces of any size, into lines. Memory is
+// bounded by MaxLine. The zero value works.
+type Splitter struct {
+	MaxLine int // 0: DefaultMaxLine
+
+	buf    []byte
+	start  int64 // offset of the pending line
+	size   int64 // bytes of the pending line so far
+	long   bool
+	before bool // something was fed before
+}
+
+// Reset starts over at offset, as if nothing had been read.
+func (s *Splitter) Reset(offset int64) {
+	*s = Splitter{MaxLine: s.MaxLine, start: offset, before: offset > 0}
+}
+
+// Complete is the offset up to which whole lines were given out.
+func (s *Splitter) Complete() int64 { return s.start }
+
+// Feed takes p and calls yield for each complete line, in order. Empty lines
+// are not given out.
+func (s *Splitter) Feed(p []byte, yield func(Line)) {
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			s.keep(p)
+			return
+		}
+		s.keep(p[:i])
+		s.emit(s.start+s.size+1, false, yield)
+		p = p[i+1:]
+	}
+}
+
+// Flush gives out what stands after the last line feed, marked Partial, and
+// keeps it: more bytes may follow.
+func (s *Splitter) Flush(yield func(Line)) {
+	if s.size > 0 {
+		s.lines(s.start+s.size, true, yield)
+	}
+}
+
+func (s *Splitter) keep(p []byte) {
+	max := s.MaxLine
+	if max <= 0 {
+		max = DefaultMaxLine
+	}
+	s.size += int64(len(p))
+	if s.long {
+		return
+	}
+	if len(s.buf)+len(p) > max {
+		s.buf = append(s.buf, p[:min(len(p), max-len(s.buf))]...)
+		s.long = true
+		s.buf = append([]byte(nil), s.buf[:min(len(s.buf), keptOfLongLine)]...) // give the memory back
+		return
+	}
+	s.buf = append(s.buf, p...)
+}
+
+func (s *Splitter) emit(end int64, partial bool, yield func(Line)) {
+	s.lines(end, partial, yield)
+	s.start, s.size, s.long, s.before = end, 0, false, true
+	if cap(s.buf) > 1<<20 {
+		s.buf = nil
+	}
+	s.buf = s.buf[:0]
+}
+
+var bom = []byte("\xef\xbb\xbf")
+
+// lines gives out the pending bytes: one line, or several where blocks of NULs
+// stand between them.
+func (s *Splitter) lines(end int64, partial bool, yield func(Line)) {
+	data := s.buf
+	if !s.before {
+		data = bytes.TrimPrefix(data, bom)
+	}
+	l := Line{Offset: s.start, End: end, Size: s.size, TooLong: s.long, Partial: partial}
+	if bytes.IndexByte(data, 0) < 0 {
+		if l.Data = bytes.TrimSpace(data); len(l.Data) > 0 {
+			yield(l)
+		}
+		return
+	}
+	l.Recovered = true
+	for part := range bytes.SplitSeq(data, []byte{0}) {
+		if l.Data = bytes.TrimSpace(part); len(l.Data) > 0 {
+			yield(l)
+		}
+	}
+}
+
+// Lines reads a stream line by line. It never fails on content: a bad line is
+// the caller's to skip and count (see [Lines.Skip]).
+type Lines struct {
+	r       io.Reader
+	split   Splitter
+	buf     []byte
+	queue   []Line
+	skipped int
+	err     error
+	pretty  bool
+	joined  []byte
+}
+
+// LinesOptions adjusts a reader; the zero value is right for files.
+type LinesOptions struct {
+	MaxLine int
+	// Offset is where the stream starts in the file.
+	Offset int64
+	// Pretty joins an object that was printed over several lines: it begins
+	// with a line "{" and ends with a line "}" (some agents print their first
+	// reply so).
+	Pretty bool
+}
+
+// NewLines reads r, which it does not close.
+func NewLines(r io.Reader, o LinesOptions) *Lines {
+	l := &Lines{r: r, buf: make([]byte, 64<<10), pretty: o.Pretty}
+	l.split.MaxLine = o.MaxLine
+	l.split.Reset(o.Offset)
+	return l
+}
+
+// Next returns the next line. The error is that of the reader; io.EOF comes
+// after the last line, which is Partial when it had no end.
+func (l *Lines) Next() (Line, error) {
+	for {
+		line, err := l.next()
+		if err != nil || !l.pretty {
+			return line, err
+		}
+		if whole, ok := l.join(line); ok {
+			return whole, nil
+		}
+	}
+}
+
+func (l *Lines) next() (Line, error) {
+	for len(l.queue) == 0 {
+		if l.err != nil {
+			return Line{}, l.err
+		}
+		n, err := l.r.Read(l.buf)
+		if n > 0 {
+			l.split.Feed(l.buf[:n], l.push)
+		}
+		if err != nil {
+			l.err = err
+			if errors.Is(err, io.EOF) {
+				l.split.Flush(l.push)
+			}
+		}
+	}
+	line := l.queue[0]
+	l.queue = l.queue[1:]
+	return line, nil
+}
+
+func (l *Lines) push(line Line) {
+	line.Data = bytes.Clone(line.Data)
+	l.queue = append(l.queue, line)
+}
+
+// prettyMax bounds an object printed over several lines.
+const prettyMax = 1 << 20
+
+func (l *Lines) join(line Line) (Line, bool) {
+	switch {
+	case l.joined == nil && string(line.Data) == "{":
+		l.joined = []byte{'{'}
+		return Line{}, false
+	case l.joined == nil:
+		return line, true
+	}
+	l.joined = append(l.joined, line.Data...)
+	if string(line.Data) == "}" || len(l.joined) > prettyMax {
+		line.Data, l.joined = l.joined, nil
+		return line, true
+	}
+	return Line{}, false
+}
+
+// Skip counts one line that could not be used.
+func (l *Lines) Skip() { l.skipped++ }
+
+// Skipped is the number of lines counted with Skip.
+func (l *Lines) Skipped() int { return l.skipped }
+
+// Offset is the position up to which whole lines were read.
+func (l *Lines) Offset() int64 { return l.split.Complete() }
