@@ -35,6 +35,8 @@ const (
 	EventReset  = "reset"  // the whole list anew
 	// host, settings: the whole value anew.
 	EventValue = "value"
+	// host: Raise, for windows.
+	EventRaise = "raise"
 	// chat:<id>
 	EventChat       = "chat"       // model.ChatSummary changed (turn, hand, title, model ...)
 	EventRow        = "row"        // model.Row: new or replaced, by id

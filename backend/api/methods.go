@@ -43,6 +43,19 @@ type GoodbyeResult struct {
 	Terminals    int  `json:"terminals"` // with something running in them
 }
 
+// Raise brings a window to the front: a second start of the app, a link, a
+// notification. Windows get it as an event of type raise on the host's topic.
+type Raise struct {
+	Window string `json:"window,omitempty"` // "" = the main one
+	Open   string `json:"open,omitempty"`   // what to show: chat:<id>, session:<harness>/<id>, or a whippletree: link
+}
+
+// RaiseResult: Windows is how many windows are connected; with 0 nobody was
+// raised and the caller opens one.
+type RaiseResult struct {
+	Windows int `json:"windows"`
+}
+
 type DoctorResult struct {
 	Checks []model.DoctorCheck `json:"checks"`
 }
@@ -435,6 +448,7 @@ var Methods = []Method{
 	{"host.hello", Hello{}, HelloResult{}},
 	{"host.goodbye", Goodbye{}, GoodbyeResult{}},
 	{"host.info", None{}, HelloResult{}},
+	{"host.raise", Raise{}, RaiseResult{}},
 	{"host.doctor", None{}, DoctorResult{}},
 	{"events.subscribe", Subscribe{}, Subscribed{}},
 	{"events.unsubscribe", Topic{}, None{}},
