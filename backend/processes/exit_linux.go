@@ -67,12 +67,24 @@ func (w *exitWatcher) close() {
 
 // openPidfd pins a process and then checks that it pinned the right one.
 func openPidfd(id Identity) (*os.File, error) {
-	if id.Pid <= 0 {
+	f, err := openPidfdAny(id.Pid)
+	if err != nil {
+		return nil, err
+	}
+	if !id.Alive() {
+		_ = f.Close()
 		return nil, ErrGone
 	}
-	fd, err := unix.PidfdOpen(id.Pid, unix.PIDFD_NONBLOCK)
+	return f, nil
+}
+
+func openPidfdAny(pid int) (*os.File, error) {
+	if pid <= 0 {
+		return nil, ErrGone
+	}
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.EINVAL) { // before Linux 5.10
-		if fd, err = unix.PidfdOpen(id.Pid, 0); err == nil {
+		if fd, err = unix.PidfdOpen(pid, 0); err == nil {
 			err = unix.SetNonblock(fd, true)
 		}
 	}
@@ -80,14 +92,9 @@ func openPidfd(id Identity) (*os.File, error) {
 		if errors.Is(err, unix.ESRCH) {
 			return nil, ErrGone
 		}
-		return nil, fmt.Errorf("watch process %d: %w", id.Pid, err)
+		return nil, fmt.Errorf("watch process %d: %w", pid, err)
 	}
-	f := os.NewFile(uintptr(fd), "pidfd")
-	if !id.Alive() {
-		_ = f.Close()
-		return nil, ErrGone
-	}
-	return f, nil
+	return os.NewFile(uintptr(fd), "pidfd"), nil
 }
 
 // waitPidfd waits in the Go netpoller, without a thread, until the process

@@ -84,9 +84,11 @@ func factError(pid int, fact string, err error) error {
 // The zero values of gopsutil's Process read by pid without a first look.
 func of(pid int) *process.Process { return &process.Process{Pid: int32(pid)} }
 
-func readArgv(pid int) ([]string, error) { return of(pid).CmdlineSliceWithContext(context.Background()) }
-func readExe(pid int) (string, error)    { return of(pid).ExeWithContext(context.Background()) }
-func readCwd(pid int) (string, error)    { return of(pid).CwdWithContext(context.Background()) }
+func readArgv(pid int) ([]string, error) {
+	return of(pid).CmdlineSliceWithContext(context.Background())
+}
+func readExe(pid int) (string, error) { return of(pid).ExeWithContext(context.Background()) }
+func readCwd(pid int) (string, error) { return of(pid).CwdWithContext(context.Background()) }
 func readEnviron(pid int) ([]string, error) {
 	return of(pid).EnvironWithContext(context.Background())
 }
