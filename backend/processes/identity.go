@@ -81,7 +81,8 @@ func (e *FactError) Unwrap() error { return e.Err }
 // owner of a process chooses their size (2 MB and more are possible).
 const maxFact = 4 << 20
 
-// Argv is the argument list of a process. A kernel thread has none.
+// Argv is the argument list of a process. A kernel thread has none, and a
+// process in the middle of its exec has none yet.
 func Argv(pid int) ([]string, error) {
 	v, err := readArgv(pid)
 	return v, factError(pid, "command line", err)
