@@ -62,8 +62,11 @@ type File struct {
 	Size int64  `json:"size"`
 }
 
-// Message is one line from the agent: a reply (ID set) or an event (Event set).
+// Message is one line from the agent: a reply (Reply names the request and ID
+// is its id) or an event (Event set). A line with neither is noise: the id of
+// some JSON log cannot complete a request.
 type Message struct {
+	Reply string `json:"reply,omitempty"`
 	ID    int64  `json:"id,omitempty"`
 	Error *Error `json:"error,omitempty"`
 	Hello *Hello `json:"hello,omitempty"` // reply to initialize
@@ -91,17 +94,17 @@ func (e *Error) Error() string { return e.Text }
 
 // Hello answers initialize.
 type Hello struct {
-	Version  int       `json:"version"`
-	Program  string    `json:"program"`
-	Release  string    `json:"release"`
-	Pid      int       `json:"pid"`
-	Session  string    `json:"session,omitempty"` // empty: nothing is kept
-	Resumed  bool      `json:"resumed,omitempty"`
-	Settings Settings  `json:"settings"`
+	Version  int          `json:"version"`
+	Program  string       `json:"program"`
+	Release  string       `json:"release"`
+	Pid      int          `json:"pid"`
+	Session  string       `json:"session,omitempty"` // empty: nothing is kept
+	Resumed  bool         `json:"resumed,omitempty"`
+	Settings Settings     `json:"settings"`
 	Models   []Selectable `json:"models"`
 	Modes    []Selectable `json:"modes"`
 	Thinking []Selectable `json:"thinking"`
-	Commands []Command `json:"commands"`
+	Commands []Command    `json:"commands"`
 }
 
 // Selectable is one model, mode or thinking level. Tier is set for modes.
@@ -199,6 +202,14 @@ type QuestionChoice struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
 	About string `json:"about,omitempty"`
+}
+
+// Answer to an ask. Canceled: nobody decided, the turn stops.
+type Answer struct {
+	OptionID string
+	Comment  string
+	Choices  map[string]Choice
+	Canceled bool
 }
 
 // Choice is the answer to one question: ids, own words, or skipped.
