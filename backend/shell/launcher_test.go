@@ -40,14 +40,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func fakeHost(t *testing.T, env ...string) (*Launcher, *atomic.Int32) {
+func fakeHost(t *testing.T, env ...string) (*Launcher, *atomic.Pointer[error]) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "shell")
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "h.sock")
-	var told atomic.Int32
+	var told atomic.Pointer[error]
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func fakeHost(t *testing.T, env ...string) (*Launcher, *atomic.Int32) {
 		Argv:   []string{self},
 		Env:    append(os.Environ(), append(env, "FAKE_HOST="+path)...),
 		Stderr: filepath.Join(dir, "logs", "host.err"),
-		Failed: func(error) { told.Add(1) },
+		Failed: func(err error) { told.CompareAndSwap(nil, &err) },
 	})
 	t.Cleanup(func() {
 		l.Stop()
@@ -109,7 +109,7 @@ func TestLauncherStartsOnceAndAgainAfterKill(t *testing.T) {
 	if second == first || second != l.Pid() {
 		t.Fatalf("after the kill: %d, %d, %d", first, second, l.Pid())
 	}
-	if told.Load() != 0 {
+	if told.Load() != nil {
 		t.Error("a killed host is no failure to tell")
 	}
 }
@@ -134,11 +134,12 @@ func TestLauncherTellsWhyAHostFails(t *testing.T) {
 	if err == nil {
 		t.Fatal("it connected")
 	}
-	if told.Load() == 0 {
-		t.Error("nobody was told")
+	why := told.Load()
+	if why == nil {
+		t.Fatal("nobody was told")
 	}
-	if !strings.Contains(l.said(), "newer version") {
-		t.Errorf("said %q", l.said())
+	if !strings.Contains((*why).Error(), "newer version") {
+		t.Errorf("told %v", *why)
 	}
 }
 

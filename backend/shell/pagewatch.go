@@ -1,21 +1,25 @@
 package shell
 
 import (
+	"context"
+	"net"
 	"sync"
 	"time"
 )
 
-// pageReturns is how long a page may take to come back after its connection
-// closed: a reload does within tens of milliseconds, a dead web process never.
-const pageReturns = 1200 * time.Millisecond
+// How long a page may take to knock again after its connection ended, and after
+// an attempt of it failed: a living page tries again within these, a dead web
+// process never does.
+const (
+	pageReturns = 1500 * time.Millisecond
+	pageRetries = 15 * time.Second
+)
 
-// PageWatch notices a dead web process: the page's connection closed from its
-// side and no other came in time. It needs no heartbeat: the network process
-// closes the sockets of a web process that is gone. A connection that we close
-// (the host restarts) says nothing about the page.
+// PageWatch notices a dead web process: the page's connection ended and nobody
+// knocks again. It needs no heartbeat, because the network process closes the
+// sockets of a web process that is gone.
 type PageWatch struct {
-	dead    func()
-	returns time.Duration
+	dead func()
 
 	mu    sync.Mutex
 	open  int
@@ -24,28 +28,71 @@ type PageWatch struct {
 }
 
 // NewPageWatch calls dead at most once, from a goroutine of its own.
-func NewPageWatch(dead func()) *PageWatch { return &PageWatch{dead: dead, returns: pageReturns} }
+func NewPageWatch(dead func()) *PageWatch { return &PageWatch{dead: dead} }
 
-// Opened says that the page connected.
-func (w *PageWatch) Opened() {
+// Dialer wraps the way to the host that the page's proxy uses: every attempt of
+// the page to connect goes through it.
+func (w *PageWatch) Dialer(dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
+		w.knocked()
+		c, err := dial(ctx)
+		if err != nil {
+			w.gone(pageRetries)
+			return nil, err
+		}
+		w.opened()
+		return &pageConn{Conn: c, watch: w}, nil
+	}
+}
+
+// pageConn tells the watch when it is closed.
+type pageConn struct {
+	net.Conn
+	watch *PageWatch
+	once  sync.Once
+}
+
+func (c *pageConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(c.watch.closed)
+	return err
+}
+
+func (w *PageWatch) knocked() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calm()
+}
+
+func (w *PageWatch) opened() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open++
+	w.calm()
+}
+
+func (w *PageWatch) closed() {
+	w.mu.Lock()
+	w.open--
+	w.mu.Unlock()
+	w.gone(pageReturns)
+}
+
+// gone starts the deadline unless another connection of the page lives.
+func (w *PageWatch) gone(within time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calm()
+	if w.open == 0 && !w.done {
+		w.timer = time.AfterFunc(within, w.fire)
+	}
+}
+
+func (w *PageWatch) calm() {
 	if w.timer != nil {
 		w.timer.Stop()
 		w.timer = nil
 	}
-}
-
-// Closed says that a connection of the page ended, byPage from its side.
-func (w *PageWatch) Closed(byPage bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.open--
-	if w.open > 0 || w.done || !byPage {
-		return
-	}
-	w.timer = time.AfterFunc(w.returns, w.fire)
 }
 
 func (w *PageWatch) fire() {
@@ -64,7 +111,5 @@ func (w *PageWatch) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = true
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+	w.calm()
 }
