@@ -359,7 +359,7 @@ func titleOf(text string) string {
 
 func (e *engine) hello() *wire.Hello {
 	return &wire.Hello{
-		Version: wire.ProtocolVersion, Program: "rehearsal", Release: Release, Pid: os.Getpid(),
+		Version: wire.ProtocolVersion, Program: "rehearsal", Release: wire.Release, Pid: os.Getpid(),
 		Session: e.session, Resumed: e.past != nil, Settings: e.inForce(),
 		Models: models, Modes: modes, Thinking: thinking, Commands: commands,
 	}

@@ -12,10 +12,9 @@ import (
 	"os"
 
 	"github.com/mattn/go-isatty"
-)
 
-// Release is the version the program reports.
-const Release = "1.0.0"
+	"github.com/whippletree-app/whippletree/extensions/rehearsal/wire"
+)
 
 // Main runs the agent and returns its exit code. getenv reads the environment;
 // home is the data folder used when REHEARSAL_HOME is not set. It speaks JSON
@@ -31,10 +30,10 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(
 		return 2
 	}
 	if opt.Version {
-		fmt.Fprintln(stdout, "rehearsal", Release, "(demonstration)")
+		fmt.Fprintln(stdout, "rehearsal", wire.Release, "(demonstration)")
 		return 0
 	}
-	if h := getenv("REHEARSAL_HOME"); h != "" {
+	if h := getenv(wire.HomeVariable); h != "" {
 		home = h
 	}
 	if home == "" {

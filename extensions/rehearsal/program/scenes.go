@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -106,7 +105,7 @@ func (s *stage) runScene() error {
 			break
 		}
 	}
-	if err := s.think("One command, harmless, in the working folder.", "It runs in a group of its own, so that a stop ends all of it."); err != nil {
+	if err := s.think("One command, harmless, in the working folder.", "You see the whole line before it runs, and its exit code afterwards."); err != nil {
 		return err
 	}
 	b := s.begin(wire.Block{Kind: wire.KindTool, Title: command, Tool: &wire.Tool{
@@ -141,13 +140,11 @@ func (s *stage) runScene() error {
 	return s.say("The command ran and ended well. Its output is in the row above.")
 }
 
-// execute runs a line in a process group and ends the whole group when ctx
-// does.
+// execute runs a line in our own process group, so that whoever ends the group
+// ends it too; the end of ctx kills it.
 func execute(ctx context.Context, command, cwd string) (string, int, time.Duration, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir = cwd
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -62,7 +62,7 @@ func (t *transcript) begin() error {
 		return err
 	}
 	t.f = f
-	return t.append(wire.Record{Type: wire.RecordSession, Cwd: t.cwd, Release: Release})
+	return t.append(wire.Record{Type: wire.RecordSession, Cwd: t.cwd, Release: wire.Release})
 }
 
 // resumeTranscript reads a session file and goes on at its newest record.

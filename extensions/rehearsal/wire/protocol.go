@@ -3,6 +3,9 @@ package wire
 // ProtocolVersion is what initialize must ask for.
 const ProtocolVersion = 1
 
+// Release is the version of the program.
+const Release = "1.0.0"
+
 // Names of requests (host to agent).
 const (
 	DoInitialize = "initialize"
