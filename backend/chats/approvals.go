@@ -1,0 +1,363 @@
+package chats
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/model"
+	"github.com/whippletree-app/whippletree/backend/store"
+)
+
+// asker is one blocked Approval call of a provider.
+type asker struct {
+	request  agent.Approval
+	answer   chan agent.ApprovalAnswer
+	answered bool
+}
+
+func (w *asker) reply(a agent.ApprovalAnswer) {
+	if !w.answered {
+		w.answered = true
+		w.answer <- a
+	}
+}
+
+// ask is a card that is not settled: open, or answered and not acknowledged.
+type ask struct {
+	card   model.ApprovalCard
+	askers []*asker
+	ackBy  time.Time
+}
+
+func (c *chat) findAsk(id string) *ask {
+	for _, a := range c.asks {
+		if a.card.ID == id {
+			return a
+		}
+	}
+	return nil
+}
+
+func (c *chat) openAsks() int {
+	n := 0
+	for _, a := range c.asks {
+		if a.card.State == model.CardOpen {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *chat) cards() []model.ApprovalCard {
+	list := make([]model.ApprovalCard, 0, len(c.asks))
+	for _, a := range c.asks {
+		list = append(list, a.card)
+	}
+	return list
+}
+
+// ask makes a card of a request. A request is its own object: what its tool
+// call does before or after changes nothing about it.
+func (c *chat) ask(w *asker) {
+	if !c.turn.open {
+		end := c.rec.LastEnd
+		if (c.phase != phIdle && c.phase != phProbing) || (end != nil && end.Outcome != agent.OutcomeCompleted) {
+			c.tl.late++
+			w.reply(agent.ApprovalAnswer{Canceled: true})
+			return
+		}
+		c.turn.implicit = true
+		c.step(hapAgentTurn)
+	}
+	c.evidence()
+	a := c.findAsk(w.request.ID)
+	if a != nil && a.card.State == model.CardOpen && reflect.DeepEqual(a.card.Approval, w.request) {
+		a.askers = append(a.askers, w)
+		return
+	}
+	if a != nil {
+		c.drop(a, model.CardWithdrawn)
+	}
+	a = &ask{askers: []*asker{w}, card: model.ApprovalCard{
+		Approval: w.request, ChatID: c.id, Turn: c.turn.n, At: c.now().UnixMilli(), Revision: 1, State: model.CardOpen,
+	}}
+	if old, err := c.m.o.Store.Approval(c.ctx, c.id, w.request.ID); err == nil {
+		a.card.Revision = old.Revision + 1
+	}
+	card := a.card
+	if err := c.m.o.Store.DoUrgent(c.ctx, func(tx *store.Tx) error { return tx.InsertApproval(card) }); err != nil {
+		c.storeFault(err)
+	}
+	c.asks = append(c.asks, a)
+	c.publishCard(a)
+	c.refresh()
+	c.answerAlone(a)
+}
+
+// answerAlone gives the answer of a rule of ours or of the visible automatic
+// mode. It stands back whenever a person has a choice to make.
+func (c *chat) answerAlone(a *ask) {
+	id, by := "", ""
+	if rule := c.m.ruleFor(c, a.card.Approval); rule != "" {
+		id, by = onlyOnce(a.card.Approval), "rule"
+	}
+	if id == "" && c.rec.AutoMode != nil && c.rec.AutoMode.On {
+		id, by = onlyOnce(a.card.Approval), "auto"
+	}
+	if id == "" {
+		return
+	}
+	_, won, err := c.take(a, agent.ApprovalAnswer{OptionID: id}, by, "")
+	if err == nil && won && by == "auto" {
+		mode := *c.rec.AutoMode
+		mode.Answers++
+		c.rec.AutoMode = &mode
+		c.saveRecord()
+		c.publish(eventNotice, agent.Notice{Level: agent.LevelInfo, Text: "Automatic mode allowed: " + a.card.Title})
+		c.publishAuto()
+	}
+}
+
+// onlyOnce is the one option that allows a tool once; "" when there is none,
+// several, or more to decide than a tool.
+func onlyOnce(a agent.Approval) string {
+	if a.Kind != agent.ApprovalTool || len(a.Questions) > 0 || a.Plan != nil || a.ModeChange != nil {
+		return ""
+	}
+	id := ""
+	for _, o := range a.Options {
+		if o.Kind != agent.OptionAllowOnce {
+			continue
+		}
+		if id != "" {
+			return ""
+		}
+		id = o.ID
+	}
+	return id
+}
+
+// answerCard takes a person's answer: the first wins, later ones learn it.
+func (c *chat) answerCard(who Caller, r Answer) (bool, model.ApprovalCard, error) {
+	a := c.findAsk(r.ApprovalID)
+	if a == nil {
+		card, err := c.m.o.Store.Approval(c.ctx, c.id, r.ApprovalID)
+		if err != nil {
+			return false, model.ApprovalCard{}, typed(err)
+		}
+		return false, card, nil
+	}
+	if r.Revision != 0 && r.Revision != a.card.Revision {
+		return false, a.card, Fail(CodeConflict, "The request changed since it was shown. Read it again.")
+	}
+	if a.card.State != model.CardOpen {
+		return false, a.card, nil
+	}
+	if err := fits(a.card.Approval, r.Answer); err != nil {
+		return false, a.card, err
+	}
+	card, won, err := c.take(a, r.Answer, who.By, who.Where)
+	return won, card, err
+}
+
+// take records the answer and hands it to the agent, in this order.
+func (c *chat) take(a *ask, ans agent.ApprovalAnswer, by, where string) (model.ApprovalCard, bool, error) {
+	rec := model.RecordedAnswer{ApprovalAnswer: ans, By: by, Where: where, At: c.now().UnixMilli()}
+	for _, o := range a.card.Options {
+		if o.ID == ans.OptionID {
+			rec.Label = o.Label
+		}
+	}
+	card, won, err := c.m.o.Store.AnswerApproval(c.ctx, c.id, a.card.ID, a.card.Revision, rec)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return a.card, false, typed(err)
+	}
+	if err == nil && !won {
+		a.card = card
+		return card, false, nil
+	}
+	a.card.State, a.card.Answer = model.CardSent, &rec
+	for _, w := range a.askers {
+		w.reply(ans)
+	}
+	if a.card.Acknowledges {
+		a.ackBy = c.now().Add(c.m.o.AckBound)
+		if c.due[dlAck].IsZero() {
+			c.deadline(dlAck, a.ackBy)
+		}
+		c.publishCard(a)
+	} else {
+		c.drop(a, model.CardSent)
+	}
+	c.refresh()
+	return a.card, true, nil
+}
+
+// fits holds an answer against exactly what was offered.
+func fits(q agent.Approval, a agent.ApprovalAnswer) error {
+	if a.Canceled {
+		return nil
+	}
+	if a.OptionID != "" && !slices.ContainsFunc(q.Options, func(o agent.Option) bool { return o.ID == a.OptionID }) {
+		return Fail(CodeInvalid, "The agent did not offer the answer %q.", a.OptionID)
+	}
+	if a.OptionID == "" && len(q.Questions) == 0 {
+		return Fail(CodeInvalid, "An answer names one of the agent's options.")
+	}
+	if len(q.Questions) > 0 && len(a.Answers) == 0 && a.OptionID == "" {
+		return Fail(CodeInvalid, "The questions are not answered.")
+	}
+	for id := range a.Answers {
+		if !slices.ContainsFunc(q.Questions, func(x agent.Question) bool { return x.ID == id }) {
+			return Fail(CodeInvalid, "The agent did not ask the question %q.", id)
+		}
+	}
+	for _, x := range q.Questions {
+		qa, ok := a.Answers[x.ID]
+		if !ok {
+			if len(a.Answers) > 0 && !x.Skippable {
+				return Fail(CodeInvalid, "The question %q is not answered.", x.Text)
+			}
+			continue
+		}
+		if err := fitsQuestion(x, qa); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fitsQuestion(x agent.Question, qa agent.QuestionAnswer) error {
+	switch {
+	case qa.Skipped && !x.Skippable:
+		return Fail(CodeInvalid, "The question %q cannot be skipped.", x.Text)
+	case qa.Skipped:
+		return nil
+	case qa.Other != "" && !x.AllowOther:
+		return Fail(CodeInvalid, "The question %q takes only its own answers.", x.Text)
+	case len(qa.OptionIDs) > 1 && !x.Multi:
+		return Fail(CodeInvalid, "The question %q takes one answer.", x.Text)
+	case len(qa.OptionIDs) == 0 && qa.Other == "":
+		return Fail(CodeInvalid, "The question %q is not answered.", x.Text)
+	}
+	for _, id := range qa.OptionIDs {
+		if !slices.ContainsFunc(x.Options, func(o agent.QuestionOption) bool { return o.ID == id }) {
+			return Fail(CodeInvalid, "The question %q has no answer %q.", x.Text, id)
+		}
+	}
+	return nil
+}
+
+// refused records an attempt that was not taken.
+func (c *chat) refused(id string, who Caller) {
+	a := c.findAsk(id)
+	if a == nil {
+		return
+	}
+	try := model.RefusedAttempt{Who: who.By, Where: who.Where, At: c.now().UnixMilli()}
+	a.card.Refused = append(slices.Clone(a.card.Refused), try)
+	c.storeCard(a.card)
+	c.publishCard(a)
+}
+
+// acked: the agent confirmed that it received the answer.
+func (c *chat) acked(id string) {
+	if a := c.findAsk(id); a != nil && (a.card.State == model.CardSent || a.card.State == model.CardUnconfirmed) {
+		c.drop(a, model.CardConfirmed)
+		c.refresh()
+	}
+}
+
+// unconfirm marks answers that the agent did not acknowledge in time: the card
+// comes back and says so.
+func (c *chat) unconfirm(now time.Time) {
+	var next time.Time
+	for _, a := range c.asks {
+		if a.card.State != model.CardSent {
+			continue
+		}
+		if a.ackBy.After(now) {
+			if next.IsZero() || a.ackBy.Before(next) {
+				next = a.ackBy
+			}
+			continue
+		}
+		a.card.State = model.CardUnconfirmed
+		c.storeCard(a.card)
+		c.publishCard(a)
+	}
+	c.due[dlAck] = next
+}
+
+// unask withdraws a request whose asker is gone, unless the answer has won: then
+// it is returned to be delivered.
+func (c *chat) unask(w *asker) agent.ApprovalAnswer {
+	select {
+	case ans := <-w.answer:
+		return ans
+	default:
+	}
+	w.answered = true
+	for _, a := range c.asks {
+		i := slices.Index(a.askers, w)
+		if i < 0 {
+			continue
+		}
+		a.askers = slices.Delete(a.askers, i, i+1)
+		if len(a.askers) == 0 && a.card.State == model.CardOpen {
+			c.drop(a, model.CardWithdrawn)
+			c.refresh()
+		}
+		break
+	}
+	return agent.ApprovalAnswer{Canceled: true}
+}
+
+// withdrawAll ends every card with its turn.
+func (c *chat) withdrawAll() {
+	for _, a := range slices.Clone(c.asks) {
+		state := a.card.State
+		if state == model.CardOpen {
+			state = model.CardWithdrawn
+		}
+		c.drop(a, state)
+	}
+	c.due[dlAck] = noTime
+}
+
+// withdrawLink is withdrawAll when the agent is let go of.
+func (c *chat) withdrawLink(*link) { c.withdrawAll() }
+
+// drop settles a card: it disappears from every surface at once.
+func (c *chat) drop(a *ask, state model.CardState) {
+	for _, w := range a.askers {
+		w.reply(agent.ApprovalAnswer{Canceled: true})
+	}
+	if a.card.State != state || state == model.CardSent {
+		a.card.State = state
+		c.storeCard(a.card)
+	}
+	c.asks = slices.DeleteFunc(c.asks, func(x *ask) bool { return x == a })
+	c.publish(eventApproval, a.card)
+	c.m.setCards(c.id, c.cards())
+	c.m.o.Publisher.Publish(topicApprovals, eventRemove, Removed{IDs: []string{CardKey(a.card)}})
+}
+
+// CardKey names a card in the list of all open ones: agents number their
+// requests each for itself.
+func CardKey(card model.ApprovalCard) string { return card.ChatID + "/" + card.ID }
+
+func (c *chat) storeCard(card model.ApprovalCard) {
+	_ = c.m.o.Store.Send(func(tx *store.Tx) error {
+		return tx.UpdateApproval(card.ChatID, card.ID, card.Revision, func(x *model.ApprovalCard) { *x = card })
+	}, nil)
+}
+
+func (c *chat) publishCard(a *ask) {
+	c.publish(eventApproval, a.card)
+	c.m.setCards(c.id, c.cards())
+	c.m.o.Publisher.Publish(topicApprovals, eventUpsert, a.card)
+}

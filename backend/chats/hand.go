@@ -1,0 +1,346 @@
+package chats
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/model"
+	"github.com/whippletree-app/whippletree/backend/store"
+)
+
+// When says how a release goes about a running turn.
+type When string
+
+const (
+	WhenNow       When = "now"       // idle only
+	WhenAfterTurn When = "afterTurn" // when the running turn ended
+	WhenStop      When = "stop"      // stop the turn first
+)
+
+// Released is what a chat knew when it let go of its session.
+type Released struct {
+	ChatID, Harness       string
+	Kind                  agent.Kind
+	Handle                agent.Handle
+	Cwd                   string
+	Model, Mode, Thinking string
+	Pid                   int // of the agent that was let go of, 0: none lived
+	Applied               agent.Position
+	Hand                  model.Hand
+}
+
+// release is a session on its way out of the app.
+type release struct {
+	when   When
+	pid    int
+	closed bool
+	out    chan releaseAnswer // buffered
+	ended  bool
+}
+
+type releaseAnswer struct {
+	r   Released
+	err error
+}
+
+// advance goes on with a release: wait for idle, let go, wait until the agent
+// is gone.
+func (r *release) advance(c *chat) {
+	if r.ended || c.phase != phIdle || c.turn.open {
+		return
+	}
+	if !r.closed {
+		r.closed = true
+		if c.live != nil {
+			r.pid = c.live.ready.Pid
+		}
+		c.forget()
+	}
+	l := c.previous
+	if l == nil {
+		r.finish(c, nil)
+		return
+	}
+	select {
+	case <-l.gone:
+		if l.fault != nil {
+			r.finish(c, Fail(CodeBusy, "The agent's process could not be ended: %v", l.fault))
+			return
+		}
+		r.finish(c, nil)
+	default: // letGo comes back
+	}
+}
+
+func (r *release) finish(c *chat, err error) {
+	if r.ended {
+		return
+	}
+	r.ended = true
+	rel := c.inspect()
+	rel.Pid = r.pid
+	r.out <- releaseAnswer{rel, err}
+}
+
+func (c *chat) inspect() Released {
+	rel := Released{ChatID: c.id, Harness: c.rec.Harness, Kind: c.rec.Kind, Cwd: c.rec.Cwd, Model: c.rec.Model,
+		Mode: c.rec.Mode, Thinking: c.rec.Thinking, Applied: c.rec.Applied, Hand: c.rec.Hand}
+	if c.rec.Handle != nil {
+		rel.Handle = *c.rec.Handle
+	}
+	if c.live != nil {
+		rel.Pid = c.live.ready.Pid
+	}
+	return rel
+}
+
+// startRelease begins a release, or says why not.
+func (c *chat) startRelease(when When, hand model.Hand, out chan releaseAnswer) {
+	fail := func(err error) { out <- releaseAnswer{err: err} }
+	switch {
+	case c.releasing != nil:
+		fail(Fail(CodeBusy, "This chat is on its way to a terminal already."))
+		return
+	case c.rec.Kind == agent.KindConfined || c.rec.Handle == nil:
+		fail(Fail(CodeUnsupported, "A confined chat keeps no session of the agent and cannot be continued in a terminal."))
+		return
+	case !handApp(c.rec.Hand):
+		fail(Fail(CodeNotOwner, "The session is not the app's now."))
+		return
+	case when == WhenNow && (c.busy() || c.openAsks() > 0):
+		fail(Fail(CodeBusy, "The agent is working. Continue after this turn, or stop it first."))
+		return
+	case c.phase == phStuck:
+		fail(Fail(CodeBusy, "%s", c.owedErr))
+		return
+	}
+	c.releasing = &release{when: when, out: out}
+	c.rec.Hand = hand
+	c.saveRecord()
+	c.refresh()
+	if when == WhenStop && c.busy() {
+		c.stop(false)
+	}
+	c.releasing.advance(c)
+}
+
+// Release lets go of a chat's session: it waits as when says, keeps the queue
+// back, closes the agent and returns once its process group is gone. The chat
+// stays in the hand's state until SetHand. ctx ends the waiting for a turn and
+// gives the session back to the chat.
+func (m *Manager) Release(ctx context.Context, chatID string, when When, hand model.Hand) (Released, error) {
+	c, err := m.chat(ctx, chatID)
+	if err != nil {
+		return Released{}, err
+	}
+	out := make(chan releaseAnswer, 1)
+	if err := c.do(ctx, func() { c.startRelease(when, hand, out) }); err != nil {
+		return Released{}, err
+	}
+	select {
+	case a := <-out:
+		return a.r, a.err
+	case <-c.done:
+		return Released{}, Fail(CodeNotFound, "The chat was closed.")
+	case <-ctx.Done():
+		return Released{}, context.Cause(ctx)
+	}
+}
+
+// SetHand says where the session is now. HandApp gives it back to the chat,
+// whose queue is then sent.
+func (m *Manager) SetHand(ctx context.Context, chatID string, hand model.Hand) error {
+	return m.with(ctx, chatID, func(c *chat) error {
+		return c.setHand(hand, nil)
+	})
+}
+
+// Reattach gives a session back to its chat under its newest id.
+func (m *Manager) Reattach(ctx context.Context, chatID string, tip agent.Handle, hand model.Hand) error {
+	return m.with(ctx, chatID, func(c *chat) error {
+		return c.setHand(hand, &tip)
+	})
+}
+
+func (c *chat) setHand(hand model.Hand, tip *agent.Handle) error {
+	if handApp(hand) {
+		c.releasing = nil
+		c.mirrored = ""
+	} else if c.releasing != nil && c.releasing.ended {
+		c.releasing = nil
+	}
+	if tip != nil {
+		c.named(*tip)
+	}
+	if !reflect.DeepEqual(c.rec.Hand, hand) {
+		c.rec.Hand = hand
+		rec := c.record()
+		if err := c.m.o.Store.DoUrgent(c.ctx, func(tx *store.Tx) error { return tx.PutChat(rec) }); err != nil {
+			return typed(err)
+		}
+	}
+	c.refresh()
+	c.pump()
+	return nil
+}
+
+// Inspect tells what handing a chat over needs to know.
+func (m *Manager) Inspect(ctx context.Context, chatID string) (Released, bool, error) {
+	var rel Released
+	var busy bool
+	err := m.with(ctx, chatID, func(c *chat) error {
+		rel, busy = c.inspect(), c.busy() || c.openAsks() > 0
+		return nil
+	})
+	return rel, busy, err
+}
+
+// Mirrored is a batch of what a transcript says, in order.
+type Mirrored struct {
+	Items    []agent.Item
+	State    *agent.MirrorState
+	Position *agent.Position
+	// Via is terminal for rows written elsewhere, "" for an import.
+	Via string
+}
+
+// ApplyMirror puts mirrored rows into the timeline: known ones are replaced
+// where they changed, new ones follow in order. It answers how many were new.
+func (m *Manager) ApplyMirror(ctx context.Context, chatID string, b Mirrored) (fresh int, err error) {
+	err = m.with(ctx, chatID, func(c *chat) error {
+		fresh, err = c.applyMirror(b)
+		return err
+	})
+	return fresh, err
+}
+
+func (c *chat) applyMirror(b Mirrored) (int, error) {
+	if len(c.tl.byUser) == 0 {
+		if err := c.tl.loadUsers(c.ctx, c.m.o.Store, c.id); err != nil {
+			return 0, typed(err)
+		}
+	}
+	var rows []model.Row
+	at := map[string]int{} // of an id in rows
+	fresh := 0
+	for _, it := range b.Items {
+		if len(agent.ValidateItem(it)) > 0 && (it.ID == "" || agent.UTF16Len(it.ID) > agent.LimitID) {
+			c.tl.late++
+			continue
+		}
+		if it.Type == agent.ItemUser {
+			if id := c.userRow(it); id != "" {
+				c.echoed(it)
+				continue
+			}
+		}
+		if i, ok := at[it.ID]; ok {
+			rows[i].Item, rows[i].Provisional = it, it.Open()
+			continue
+		}
+		row := model.Row{Item: it, Via: b.Via, Provisional: it.Open()}
+		if _, ok := c.tl.known[it.ID]; ok {
+			old, err := c.m.o.Store.Row(c.ctx, c.id, it.ID)
+			if err != nil {
+				return fresh, typed(err)
+			}
+			if agent.SameRow(old.Item, it) && old.Provisional == row.Provisional {
+				continue
+			}
+			row.Seq, row.Turn, row.Via = old.Seq, old.Turn, old.Via
+		} else {
+			fresh++
+			if it.Type == agent.ItemUser && it.ParentID == "" {
+				c.turn.n++
+				for _, key := range []string{it.ClientID, it.NativeID, it.ID} {
+					if key != "" {
+						c.tl.byUser[key] = it.ID
+					}
+				}
+			}
+			row = c.addRow(it)
+			row.Via, row.Provisional = b.Via, it.Open()
+		}
+		at[it.ID] = len(rows)
+		rows = append(rows, row)
+	}
+	if b.State != nil {
+		c.mirrorState(*b.State)
+	}
+	if b.Position != nil {
+		c.rec.Applied = *b.Position
+	}
+	rec, id := c.record(), c.id
+	err := c.m.o.Store.Do(c.ctx, func(tx *store.Tx) error {
+		if err := tx.PutRows(id, rows...); err != nil {
+			return err
+		}
+		return tx.PutChat(rec)
+	})
+	if err != nil {
+		c.storeFault(err)
+		return fresh, typed(err)
+	}
+	for _, row := range rows {
+		c.publish(eventRow, shown(row))
+	}
+	if fresh > 0 {
+		c.rec.UpdatedAt = c.now().UnixMilli()
+	}
+	c.refresh()
+	return fresh, nil
+}
+
+// echoed is echo without a running turn: the prompt was seen in the transcript,
+// so a delivery that a crash left unknown is known now.
+func (c *chat) echoed(it agent.Item) {
+	id := c.userRow(it)
+	native := it.NativeID
+	if native == "" {
+		native = it.ID
+	}
+	c.tl.byUser[native], c.tl.byUser[it.ID] = id, id
+	row, err := c.m.o.Store.Row(c.ctx, c.id, id)
+	if err != nil {
+		return
+	}
+	if row.NativeID == "" {
+		row.NativeID = native
+		c.putRows([]model.Row{row})
+	}
+	if e := c.entry(row.ClientID); e != nil && e.State == model.QueueUnknown {
+		c.setQueue(row.ClientID, model.QueueAccepted, "")
+	}
+}
+
+func (c *chat) mirrorState(s agent.MirrorState) {
+	if s.Title != "" && !c.extra.Titled {
+		c.rec.Title = trimTitle(s.Title)
+	}
+	if s.Model != "" {
+		c.rec.Model = s.Model
+	}
+	if s.Mode != "" {
+		c.rec.Mode = s.Mode
+	}
+	if s.Status != "" {
+		c.mirrored = model.SessionState(s.Status)
+	}
+	hand := c.rec.Hand
+	hand.Branches = s.Branches
+	c.rec.Hand = hand
+}
+
+// Unknown lists prompts whose delivery a crash left open.
+func (m *Manager) Unknown(ctx context.Context, chatID string) (ids []string, err error) {
+	err = m.with(ctx, chatID, func(c *chat) error {
+		for _, e := range c.queue {
+			if e.State == model.QueueUnknown {
+				ids = append(ids, e.ClientID)
+			}
+		}
+		return nil
+	})
+	return ids, err
+}

@@ -1,0 +1,373 @@
+package chats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/model"
+)
+
+// link is one life of the chat's agent, from Open to the end of its process
+// group. The next one opens only when this one is gone.
+type link struct {
+	n       uint64
+	session agent.ChatSession
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	calls   sync.WaitGroup // Prompt, Cancel, setters in flight
+	opened  chan struct{}  // Open returned
+	gone    chan struct{}  // closed and every call returned
+	fault   error          // Close failed; read after gone
+	ready   agent.Ready
+	exit    *agent.Exit
+}
+
+// call runs one call to the agent beside the chat's goroutine and hands what it
+// returns to then, on the chat's goroutine.
+func (c *chat) call(l *link, do func(ctx context.Context) (any, error), then func(any, error)) {
+	l.calls.Add(1)
+	c.work.Add(1)
+	go func() {
+		defer c.work.Done()
+		v, err := safely(func() (any, error) { return do(l.ctx) })
+		c.post(msg{kind: msgCall, fn: func() { then(v, err) }})
+		l.calls.Done()
+	}()
+}
+
+// safely turns a panic of a provider into an error: one bad agent must not end
+// the host.
+func safely(do func() (any, error)) (v any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the provider failed: %v", p)
+		}
+	}()
+	return do()
+}
+
+// open starts the agent for the turn that has begun, or goes on with the living
+// one.
+func (c *chat) open() {
+	if c.live != nil && c.live.session != nil && c.live.exit == nil {
+		c.step(hapOpened)
+		return
+	}
+	c.forget()
+	c.links++
+	l := &link{n: c.links, opened: make(chan struct{}), gone: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(c.ctx)
+	c.live = l
+	before := c.previous
+	req := c.request()
+	h, enabled, ok := c.m.o.Harnesses.Harness(c.rec.Harness)
+	c.work.Add(1)
+	go func() {
+		defer c.work.Done()
+		session, err := safely(func() (any, error) {
+			switch {
+			case !ok || h.Provider == nil:
+				return nil, Fail(CodeUnavailable, "No agent %q is known here.", req.harness)
+			case !enabled:
+				return nil, Fail(CodeUnavailable, "%s is switched off in Settings.", h.Identity.DisplayName)
+			}
+			if before != nil {
+				select {
+				case <-before.gone:
+				case <-l.ctx.Done():
+					return nil, context.Cause(l.ctx)
+				}
+				if err := c.m.lastTry(before); err != nil {
+					return nil, Fail(CodeUnavailable, "The agent's previous process did not end: %v. A second one is not started.", err)
+				}
+			}
+			if err := req.complete(l.ctx, c.m, h); err != nil {
+				return nil, err
+			}
+			return h.Provider.Open(l.ctx, req.OpenRequest, &feed{c: c, l: l})
+		})
+		if s, ok := session.(agent.ChatSession); ok && err == nil {
+			l.session = s
+		}
+		close(l.opened)
+		c.post(msg{kind: msgCall, fn: func() { c.opened(l, err) }})
+	}()
+}
+
+func (c *chat) opened(l *link, err error) {
+	if l != c.live {
+		return // abandoned: forget has its own watcher
+	}
+	if err != nil || l.session == nil {
+		c.turn.end = openEnd(err)
+		c.step(hapOpenFailed)
+		return
+	}
+	c.held = false
+	if l.exit != nil { // it died before the first prompt
+		c.turn.end = agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "crashed", Text: exitText(*l.exit)}
+		c.step(hapOpenFailed)
+		return
+	}
+	c.step(hapOpened)
+}
+
+func openEnd(err error) agent.TurnEnd {
+	end := agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "failed", Text: "The agent could not be started."}
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		end.Text, end.Fix = e.Message, e.Fix
+	case err != nil:
+		end.Text = "The agent could not be started: " + err.Error()
+	}
+	return end
+}
+
+// prompt hands the prompt of the turn to the agent.
+func (c *chat) prompt() {
+	l, n := c.live, c.turn.n
+	e := c.entry(c.sending)
+	if e == nil { // cannot be: a prompt that is being sent is not taken away
+		c.turn.end = agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "failed", Text: "The prompt is gone."}
+		c.step(hapRefused)
+		return
+	}
+	p := agent.Prompt{Text: e.Text, Attachments: e.Attachments, ClientID: e.ClientID}
+	c.listen()
+	c.call(l, func(ctx context.Context) (any, error) { return l.session.Prompt(ctx, p) }, func(v any, err error) {
+		if l != c.live || n != c.turn.n {
+			return
+		}
+		if err != nil {
+			c.turn.end = agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "refused", Text: "The agent did not take the prompt: " + err.Error()}
+			c.step(hapRefused)
+			return
+		}
+		c.turn.end = sane(v.(agent.TurnEnd))
+		c.evidence()
+		c.step(hapEnded)
+	})
+}
+
+// sane keeps an end inside the closed set; interrupted is the host's word.
+func sane(end agent.TurnEnd) agent.TurnEnd {
+	switch end.Outcome {
+	case agent.OutcomeCompleted, agent.OutcomeCanceled:
+		return end
+	case agent.OutcomeFailed:
+		if end.Reason == "" {
+			end.Reason = "failed"
+		}
+		return end
+	}
+	return agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "failed", Text: end.Text}
+}
+
+// cancel owes one Cancel to the agent until it returns nil.
+func (c *chat) cancel() {
+	l := c.live
+	c.owedErr = ""
+	c.call(l, func(ctx context.Context) (any, error) { return nil, l.session.Cancel(ctx) }, func(_ any, err error) {
+		if l != c.live {
+			return
+		}
+		if err != nil {
+			c.owedErr = "The agent could not be stopped: " + err.Error()
+			c.publish(eventNotice, agent.Notice{Level: agent.LevelWarning, Text: c.owedErr + " Press Stop again, or its process is ended in a moment."})
+			c.step(hapCancelFailed)
+			return
+		}
+		c.step(hapCancelOK)
+	})
+}
+
+// kill ends the process group of a turn that did not stop within its bound.
+func (c *chat) kill() {
+	l := c.live
+	if l == nil {
+		c.step(hapClosed)
+		return
+	}
+	c.work.Add(1)
+	go func() {
+		defer c.work.Done()
+		err := c.m.closeSession(l)
+		c.post(msg{kind: msgCall, fn: func() {
+			if l != c.live {
+				return
+			}
+			if err != nil {
+				c.owedErr = "The agent's process could not be ended: " + err.Error() + ". Press Stop to try again."
+				c.step(hapCloseFailed)
+				return
+			}
+			c.step(hapClosed)
+		}})
+	}()
+}
+
+// forget lets go of the agent: it is closed, and every call to it awaited, in
+// the background. What it still reports is dropped.
+func (c *chat) forget() {
+	l := c.live
+	if l == nil {
+		return
+	}
+	c.live = nil
+	c.withdrawLink(l)
+	c.previous = l
+	claim := c.claim()
+	claim.Pid = l.ready.Pid
+	c.work.Add(1)
+	go func() {
+		defer c.work.Done()
+		l.fault = c.m.closeSession(l)
+		l.cancel(context.Canceled)
+		<-l.opened
+		if l.session != nil && l.fault != nil {
+			l.fault = c.m.closeSession(l)
+		}
+		l.awaitCalls(c.m.o.CloseBound)
+		close(l.gone)
+		if g := c.m.guard(); g != nil && l.fault == nil {
+			g.LetGo(claim)
+		}
+		c.post(msg{kind: msgCall, fn: func() { c.letGo(l) }})
+	}()
+}
+
+func (c *chat) letGo(l *link) {
+	if c.previous == l && l.fault == nil {
+		c.previous = nil
+	}
+	if r := c.releasing; r != nil {
+		r.advance(c)
+	}
+}
+
+// awaitCalls waits for every call in flight; a closed session makes them
+// return. One that breaks this rule is left behind after a bound, for its
+// process is gone already.
+func (l *link) awaitCalls(bound time.Duration) {
+	all := make(chan struct{})
+	go func() { l.calls.Wait(); close(all) }()
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	select {
+	case <-all:
+	case <-timer.C:
+	}
+}
+
+// closeSession closes within its bound; a start that is under way is aborted
+// and awaited first.
+func (m *Manager) closeSession(l *link) error {
+	select {
+	case <-l.opened:
+	default:
+		l.cancel(context.Canceled)
+		<-l.opened
+	}
+	if l.session == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), m.o.CloseBound, errors.New("its processes did not end in time"))
+	defer cancel()
+	_, err := safely(func() (any, error) { return nil, l.session.Close(ctx) })
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// lastTry closes a session again whose first close failed.
+func (m *Manager) lastTry(l *link) error {
+	if l.fault == nil {
+		return nil
+	}
+	return m.closeSession(l)
+}
+
+// listen arms the deadline of silence for a running turn.
+func (c *chat) listen() {
+	c.heard = c.now()
+	c.deadline(dlSilence, c.heard.Add(c.m.o.SilentAfter))
+}
+
+// quiet is the end of a time without a word of the agent.
+func (c *chat) quiet(now time.Time) {
+	if !c.turn.open {
+		return
+	}
+	if next := c.heard.Add(c.m.o.SilentAfter); next.After(now) {
+		c.deadline(dlSilence, next)
+		return
+	}
+	if c.turn.implicit && c.openAsks() == 0 {
+		c.turn.end = agent.TurnEnd{Outcome: agent.OutcomeCompleted,
+			Text: fmt.Sprintf("The agent had started this by itself and was silent for %s.", c.m.o.SilentAfter)}
+		c.step(hapEnded)
+		return
+	}
+	c.silent = c.heard.UnixMilli()
+	c.publishChat()
+}
+
+// idleOut releases an idle agent; it is resumed at the next prompt. A confined
+// chat has nothing to resume from and keeps its process.
+func (c *chat) idleOut(time.Time) {
+	if c.phase == phIdle && c.live != nil && !c.turn.open && c.rec.Kind == agent.KindWorkspace && c.rec.Handle != nil {
+		c.forget()
+	}
+}
+
+func (c *chat) canceledEnd() agent.TurnEnd {
+	if c.ending {
+		return agent.TurnEnd{Outcome: agent.OutcomeInterrupted, Text: "Whippletree was ended while the agent was working."}
+	}
+	end := agent.TurnEnd{Outcome: agent.OutcomeCanceled}
+	if c.phase == phStuck {
+		end.Text = c.owedErr
+	}
+	return end
+}
+
+func (c *chat) crashedEnd() agent.TurnEnd {
+	end := agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "crashed", Text: "The agent's process ended in the middle of the turn."}
+	if c.live != nil && c.live.exit != nil {
+		end.Text = exitText(*c.live.exit)
+	}
+	return end
+}
+
+func exitText(e agent.Exit) string {
+	how := fmt.Sprintf("with code %d", e.Code)
+	if e.Signal != "" {
+		how = "by " + e.Signal
+	}
+	text := "The agent's process ended " + how + "."
+	lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		if len(last) > 400 {
+			last = string(wholeRunes([]byte(last[:400])))
+		}
+		text += " It said: " + last
+	}
+	return text
+}
+
+func (c *chat) claim() Claim {
+	cl := Claim{ChatID: c.id, Harness: c.rec.Harness, Handle: c.rec.Handle}
+	if c.live != nil {
+		cl.Pid = c.live.ready.Pid
+	}
+	return cl
+}
+
+func handApp(h model.Hand) bool { return h.State == "" || h.State == model.HandApp }

@@ -1,0 +1,171 @@
+package chats
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/model"
+	"github.com/whippletree-app/whippletree/backend/store"
+)
+
+// Harnesses finds a harness by its id. enabled is false when its switch is off.
+type Harnesses interface {
+	Harness(id string) (h agent.Harness, enabled, ok bool)
+}
+
+// Guard says whether a session may be written to now (package handoff). It is
+// called beside the chat's goroutine and may call the Manager.
+type Guard interface {
+	// MayWrite is asked before every prompt; nil means that nobody else writes
+	// and that the lease is ours. The error's text is shown as the reason. When
+	// it answers with an error the guard has set the chat's hand by itself.
+	MayWrite(ctx context.Context, c Claim) error
+	// LetGo says that the chat's agent process is gone: the lease may end.
+	LetGo(c Claim)
+}
+
+// Claim is one chat's interest in a session. Handle is nil before the agent
+// named the session, Pid the chat's own agent process (0: none lives).
+type Claim struct {
+	ChatID  string
+	Harness string
+	Handle  *agent.Handle
+	Pid     int
+}
+
+// Publisher takes what changed, in order. It returns at once and keeps data.
+type Publisher interface {
+	Publish(topic, typ string, data any)
+}
+
+// Caller is who asks for something that only a person may do. By is window, cli,
+// or what else the API knows; Where is shown with the answer.
+type Caller struct {
+	Pid   int
+	By    string
+	Where string
+}
+
+// Overrides are the person's settings of how a harness is started.
+type Overrides struct {
+	Binary string
+	Args   []string
+	Env    map[string]string
+}
+
+// Options builds a Manager. Store, Harnesses, Publisher and PrivateDir are
+// needed; the others have useful zero values.
+type Options struct {
+	Store     *store.Store
+	Harnesses Harnesses
+	Publisher Publisher
+	// PrivateDir returns the empty 0700 directory of a confined chat.
+	PrivateDir func(chatID string) (string, error)
+	// MayAnswer refuses answers, policies and trust of callers that are not a
+	// person (DECISIONS 13). nil refuses all.
+	MayAnswer func(Caller) error
+	// Project names the project of a folder.
+	Project func(cwd string) model.Project
+	// Overrides of a harness from the settings.
+	Overrides func(harness string) Overrides
+	// Servers are the MCP servers a chat offers to its agent.
+	Servers func(ctx context.Context, chatID string, kind agent.Kind) ([]agent.MCPServer, error)
+	// Instruction is added to a chat's request.
+	Instruction func(chatID string, kind agent.Kind) string
+	Log         *slog.Logger
+
+	// StopBound is how long a stop may take before the group is killed (5 s),
+	// CloseBound how long one Close may take (10 s), AckBound how long an answer
+	// waits for the agent's acknowledgement (10 s), SilentAfter when a running
+	// turn is called silent (2 min), IdleAfter when an idle agent is released
+	// (10 min; negative: never), Frame the least time between two events of one
+	// row (12 ms), SaveEvery how often streaming rows are stored (250 ms).
+	StopBound, CloseBound, AckBound, SilentAfter, IdleAfter, Frame, SaveEvery time.Duration
+	Now                                                                       func() time.Time
+}
+
+func (o *Options) defaults() {
+	for d, v := range map[*time.Duration]time.Duration{
+		&o.StopBound: 5 * time.Second, &o.CloseBound: 10 * time.Second, &o.AckBound: 10 * time.Second,
+		&o.SilentAfter: 2 * time.Minute, &o.IdleAfter: 10 * time.Minute,
+		&o.Frame: 12 * time.Millisecond, &o.SaveEvery: 250 * time.Millisecond,
+	} {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Project == nil {
+		o.Project = func(cwd string) model.Project { return model.Project{Root: cwd, Name: base(cwd)} }
+	}
+	if o.Overrides == nil {
+		o.Overrides = func(string) Overrides { return Overrides{} }
+	}
+	if o.MayAnswer == nil {
+		o.MayAnswer = func(Caller) error { return Fail(CodeNotAllowed, "Nobody may answer here.") }
+	}
+	if o.Servers == nil {
+		o.Servers = func(context.Context, string, agent.Kind) ([]agent.MCPServer, error) { return nil, nil }
+	}
+	if o.Instruction == nil {
+		o.Instruction = func(string, agent.Kind) string { return "" }
+	}
+}
+
+// CreateRequest makes a chat; idempotent by ClientID. Cwd empty makes a
+// confined chat. Adopt opens an existing session.
+type CreateRequest struct {
+	ClientID, Harness     string
+	Kind                  agent.Kind
+	Cwd, Title            string
+	Model, Mode, Thinking string
+	Features              map[string]json.RawMessage
+	Options               json.RawMessage
+	Adopt                 *agent.Handle
+}
+
+// SendRequest is one prompt. How is "" or queue; steer gives it to the running
+// turn; now stops the turn and replaces it.
+type SendRequest struct {
+	ChatID, ClientID, Text string
+	Attachments            []agent.Attachment
+	How                    string
+}
+
+// Sent tells where the prompt stands. Turn is set when a turn was begun with it.
+type Sent struct {
+	State model.QueueState
+	Turn  int64
+	Note  string
+}
+
+// Stopped tells where the turn stands after Stop; Err is the cancel's error
+// that is still owed.
+type Stopped struct {
+	Turn model.TurnState
+	Err  string
+}
+
+// QueueEdit changes one waiting prompt.
+type QueueEdit struct {
+	ChatID, ClientID string
+	Text             string
+	Move             bool
+	Before           string
+	Remove, Retry    bool
+}
+
+// Answer is a person's answer to a card. Revision 0 means the current one.
+type Answer struct {
+	ChatID, ApprovalID string
+	Revision           int64
+	Answer             agent.ApprovalAnswer
+}
