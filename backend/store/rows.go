@@ -182,7 +182,16 @@ func (s *Store) ItemIDs(ctx context.Context, chatID string) (map[string]int64, e
 
 // CountRows returns how many rows a chat has and the last place in use.
 func (s *Store) CountRows(ctx context.Context, chatID string) (count, last int64, err error) {
-	err = one(ctx, s.read(), []any{&count, &last}, "SELECT COUNT(*), COALESCE(MAX(seq), 0) FROM rows WHERE chat = (SELECT k FROM chats WHERE id = ?)", chatID)
+	return countRows(ctx, s.read(), chatID)
+}
+
+// CountRows is Store.CountRows inside the transaction.
+func (tx *Tx) CountRows(chatID string) (count, last int64, err error) {
+	return countRows(context.Background(), tx, chatID)
+}
+
+func countRows(ctx context.Context, q querier, chatID string) (count, last int64, err error) {
+	err = one(ctx, q, []any{&count, &last}, "SELECT COUNT(*), COALESCE(MAX(seq), 0) FROM rows WHERE chat = (SELECT k FROM chats WHERE id = ?)", chatID)
 	return count, last, err
 }
 

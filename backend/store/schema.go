@@ -160,7 +160,7 @@ CREATE TABLE stored (
   body TEXT NOT NULL,
   PRIMARY KEY (harness, path)
 ) STRICT;
-CREATE INDEX stored_updated ON stored(updated_at DESC, harness, path);
+CREATE INDEX stored_updated ON stored(updated_at DESC, harness DESC, path DESC);
 CREATE INDEX stored_cwd ON stored(cwd, updated_at DESC);
 CREATE INDEX stored_native ON stored(harness, native_id);
 `}

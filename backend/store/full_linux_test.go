@@ -1,0 +1,123 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+)
+
+// smallDisk is a file system of the given size, or an error that says why it
+// cannot be had here (it needs the right to mount).
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size+",mode=0700"); err != nil {
+		if os.Getenv("STORE_TEST_NAMESPACE") != "" {
+			t.Fatalf("in a namespace of our own: %v", err)
+		}
+		inNamespace(t)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}
+
+// inNamespace runs the calling test again where a person without rights may
+// mount, and ends it with that result.
+func inNamespace(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), "STORE_TEST_NAMESPACE=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Skipf("not run: neither a tmpfs nor a user namespace can be had here: %v", err)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.SkipNow() // it ran, in the namespace
+}
+
+// On a full disk nothing is accepted and nothing is lost, reading goes on, the
+// end of a turn is still written, and it recovers when space is freed.
+func TestFullDisk(t *testing.T) {
+	disk := smallDisk(t, "24m")
+	dir := filepath.Join(disk, "data")
+	var told []bool
+	s := openTest(t, dir, Options{Ballast: 4 << 20, OnFull: func(full bool) { told = append(told, full) }})
+	newChat(t, s, "c")
+	if err := s.OpenTurn(ctx, "c", Turn{Turn: 1, Origin: agent.OriginPrompt, StartedAt: 1}); err != nil {
+		t.Fatal(err)
+	}
+	hog := filepath.Join(disk, "hog")
+	if err := os.WriteFile(hog, make([]byte, 8<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stored := 0
+	var err error
+	for ; stored < 20000; stored++ {
+		if _, err = s.PutRow(ctx, "c", text(fmt.Sprint(stored), strings.Repeat("x", 4000))); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, ErrFull) || !s.Full() {
+		t.Fatalf("after %d rows: %v, full=%v", stored, err, s.Full())
+	}
+	if n, _, err := s.CountRows(ctx, "c"); err != nil || n != int64(stored) {
+		t.Fatalf("%d rows of %d are readable: %v", n, stored, err)
+	}
+	if _, err := s.Tail(ctx, "c", 50); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutRows(ctx, "c", text("never", "x")); err != nil && !errors.Is(err, ErrFull) {
+		t.Fatal(err)
+	}
+	// The end of the turn costs the ballast.
+	if err := s.EndTurn(ctx, "c", 1, agent.TurnEnd{Outcome: agent.OutcomeFailed}, 2); err != nil {
+		t.Fatalf("the end of the turn: %v", err)
+	}
+	if turn, err := s.LastTurn(ctx, "c"); err != nil || turn.End == nil {
+		t.Fatalf("the turn: %+v, %v", turn, err)
+	}
+	// What the ballast gave is not for ordinary things.
+	if s.ballast.gone() {
+		if err := s.PutRows(ctx, "c", text("ordinary", "x")); !errors.Is(err, ErrFull) {
+			t.Fatalf("an ordinary row used the ballast: %v", err)
+		}
+	}
+	// It can be closed and opened while full.
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openTest(t, dir, Options{Ballast: 4 << 20, OnFull: func(full bool) { told = append(told, full) }})
+	if turn, err := s.LastTurn(ctx, "c"); err != nil || turn.End == nil {
+		t.Fatalf("after reopening: %+v, %v", turn, err)
+	}
+	if err := os.Remove(hog); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutRows(ctx, "c", text("after", "x")); err != nil || s.Full() {
+		t.Fatalf("after 8 MB were freed: %v, full=%v", err, s.Full())
+	}
+	var check string
+	if err := s.writerCheck(&check); err != nil || check != "ok" {
+		t.Fatalf("integrity %q, %v", check, err)
+	}
+	if len(told) == 0 || !told[0] {
+		t.Errorf("told %v", told)
+	}
+}
