@@ -5,13 +5,15 @@ import (
 	"database/sql"
 )
 
-// Helper is a process we started: enough to prove later that it is ours. Start
-// and Boot are the kernel's (processes.Identity); Owner names the chat, terminal
-// or extension it works for.
+// Helper is a process we started: enough to prove later that it is ours (the
+// members of processes.Helper). Start and Boot are the kernel's; Owner names the
+// chat, terminal or extension it works for.
 type Helper struct {
 	Pid     int    `json:"pid"`
 	Start   uint64 `json:"start"`
 	Boot    string `json:"boot"`
+	ID      string `json:"id"`  // value of the marker in its environment
+	Sid     int    `json:"sid"` // kernel session
 	Purpose string `json:"purpose"`
 	Owner   string `json:"owner"`
 	Argv0   string `json:"argv0"`
@@ -21,8 +23,8 @@ type Helper struct {
 // HelperStarted notes a process right after its start, on a full disk too.
 func (s *Store) HelperStarted(ctx context.Context, h Helper) error {
 	return s.DoUrgent(ctx, func(tx *Tx) error {
-		return tx.exec("INSERT OR REPLACE INTO helpers(pid, start, boot, purpose, owner, argv0, at) VALUES(?,?,?,?,?,?,?)",
-			h.Pid, int64(h.Start), h.Boot, h.Purpose, h.Owner, h.Argv0, h.At)
+		return tx.exec("INSERT OR REPLACE INTO helpers(pid, start, boot, id, sid, purpose, owner, argv0, at) VALUES(?,?,?,?,?,?,?,?,?)",
+			h.Pid, int64(h.Start), h.Boot, h.ID, h.Sid, h.Purpose, h.Owner, h.Argv0, h.At)
 	})
 }
 
@@ -39,10 +41,10 @@ func (s *Store) Helpers(ctx context.Context) ([]Helper, error) {
 	err := each(ctx, s.read(), func(r *sql.Rows) error {
 		var h Helper
 		var start int64
-		err := r.Scan(&h.Pid, &start, &h.Boot, &h.Purpose, &h.Owner, &h.Argv0, &h.At)
+		err := r.Scan(&h.Pid, &start, &h.Boot, &h.ID, &h.Sid, &h.Purpose, &h.Owner, &h.Argv0, &h.At)
 		h.Start = uint64(start)
 		list = append(list, h)
 		return err
-	}, "SELECT pid, start, boot, purpose, owner, argv0, at FROM helpers ORDER BY at, rowid")
+	}, "SELECT pid, start, boot, id, sid, purpose, owner, argv0, at FROM helpers ORDER BY at, rowid")
 	return list, err
 }

@@ -100,6 +100,8 @@ CREATE TABLE helpers (
   pid INTEGER NOT NULL,
   start INTEGER NOT NULL,
   boot TEXT NOT NULL,
+  id TEXT NOT NULL,
+  sid INTEGER NOT NULL,
   purpose TEXT NOT NULL,
   owner TEXT NOT NULL,
   argv0 TEXT NOT NULL,

@@ -50,6 +50,8 @@ type Store struct {
 	full     atomic.Bool
 	commits  atomic.Int64
 	ballast  ballast
+	// groupTime bounds the time of one transaction.
+	groupTime time.Duration
 }
 
 // Open opens or creates the database in dir, which is created with mode 0700.
@@ -84,7 +86,7 @@ func OpenWith(dir string, opts Options) (*Store, error) {
 	s := &Store{
 		dir: dir, path: path, opts: opts,
 		commands: make(chan *command, queueLength),
-		closing:  make(chan struct{}), closed: make(chan struct{}),
+		closing:  make(chan struct{}), closed: make(chan struct{}), groupTime: groupTime,
 		ballast: ballast{path: filepath.Join(dir, "ballast"), size: opts.Ballast},
 	}
 	if err := s.open(); err != nil {

@@ -134,7 +134,7 @@ func (s *Store) group(first *command) {
 			return
 		}
 		c = nil
-		if len(ran) < groupCommands && time.Since(begun) < groupTime {
+		if len(ran) < groupCommands && time.Since(begun) < s.groupTime {
 			select {
 			case c = <-s.commands:
 			default:
