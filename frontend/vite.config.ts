@@ -25,7 +25,7 @@ export default defineConfig(({ mode }) => {
     },
     worker: { format: 'es' },
     test: {
-      environment: 'jsdom',
+      environment: 'node',
       include: ['src/**/*.test.ts'],
     },
   };

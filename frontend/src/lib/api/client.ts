@@ -137,7 +137,7 @@ export class Client {
       const { host }: HelloResult = await this.call('host.hello', { protocol: PROTOCOL, ...this.options.hello });
       if (this.socket !== socket) return;
       this.setStatus({ state: 'open', attempt: 0, since: Date.now(), host, reason: undefined, fix: undefined });
-      for (const t of this.topics.values()) void this.subscribeNow(t);
+      for (const t of this.topics.values()) this.subscribeNow(t);
     } catch (e) {
       if (this.socket !== socket || !(e instanceof ApiError) || e.code === DISCONNECTED) return;
       // A refusal (another protocol version) does not get better by asking again.
@@ -151,11 +151,13 @@ export class Client {
     if (!socket || (this.status.state !== 'open' && method !== 'host.hello')) {
       return Promise.reject(new ApiError(DISCONNECTED, 'No connection to the host'));
     }
+    return new Promise((resolve, reject) => this.request(socket, method, params, { resolve: resolve as (v: unknown) => void, reject }));
+  }
+
+  private request(socket: Socket, method: string, params: unknown, pending: Pending): void {
     const id = this.nextId++;
-    return new Promise((resolve, reject) => {
-      this.pending.set(id, { resolve: resolve as (v: unknown) => void, reject });
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
-    });
+    this.pending.set(id, pending);
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   }
 
   private message(socket: Socket, data: unknown): void {
@@ -194,7 +196,7 @@ export class Client {
   follow(topic: string, handler: TopicHandler): () => void {
     const tracker = new TopicTracker(topic, handler);
     this.topics.set(topic, tracker);
-    if (this.status.state === 'open') void this.subscribeNow(tracker);
+    if (this.status.state === 'open') this.subscribeNow(tracker);
     return () => {
       if (this.topics.get(topic) !== tracker) return;
       this.topics.delete(topic);
@@ -202,18 +204,21 @@ export class Client {
     };
   }
 
-  private async subscribeNow(tracker: TopicTracker): Promise<void> {
-    let answer: Subscribed;
-    try {
-      answer = await this.call('events.subscribe', tracker.request());
-    } catch (e) {
-      if (e instanceof ApiError && e.code !== DISCONNECTED) tracker.handler.failed?.(e);
-      return;
-    }
-    if (this.topics.get(tracker.topic) !== tracker) return;
-    // Through the queue: events that arrived before belong before it.
-    this.queue.push(() => {
-      if (tracker.subscribed(answer) === 'snapshot') tracker.handler.snapshot(answer.snapshot);
+  /** Answered within the same message, not a promise later: the events that follow come right behind it. */
+  private subscribeNow(tracker: TopicTracker): void {
+    if (!this.socket) return;
+    this.request(this.socket, 'events.subscribe', tracker.request(), {
+      resolve: (value) => {
+        if (this.topics.get(tracker.topic) !== tracker) return;
+        const answer = value as Subscribed;
+        // Through the queue: events that arrived before it belong before it.
+        this.queue.push(() => {
+          if (tracker.subscribed(answer) === 'snapshot') tracker.handler.snapshot(answer.snapshot);
+        });
+      },
+      reject: (e) => {
+        if (e instanceof ApiError && e.code !== DISCONNECTED) tracker.handler.failed?.(e);
+      },
     });
   }
 
@@ -221,7 +226,7 @@ export class Client {
     const tracker = this.topics.get(event.topic);
     if (!tracker) return;
     const verdict = tracker.accept(event);
-    if (verdict === 'gap') void this.subscribeNow(tracker);
+    if (verdict === 'gap') this.subscribeNow(tracker);
     if (verdict === 'apply') tracker.handler.events([event]);
   }
 

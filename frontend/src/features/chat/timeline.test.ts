@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import type { ApprovalCard, Row } from '../../lib/api/types.gen';
+import { diffTexts, parseUnified } from './diff';
+import { buildTimeline, type Entry, type TimelineRow } from './timeline';
+import { plainOutput, tail, toolView } from './tool';
+
+let seq = 0;
+const r = (type: Row['type'], turn: number, more: Partial<Row> = {}): TimelineRow => ({ row: { id: `i${++seq}`, type, at: seq * 1000, seq, turn, ...more } });
+const shape = (list: Entry<TimelineRow>[]) => list.map((e) => (e.kind === 'row' ? e.row.row.type : e.kind === 'fold' ? `fold(${e.label})` : e.kind));
+const opts = { lastTurn: 2, toggled: new Set<string>(), cards: [] as ApprovalCard[] };
+
+describe('the timeline', () => {
+  it('folds the steps of turns before the last one', () => {
+    const rows = [r('user', 1), r('reasoning', 1), r('tool', 1), r('tool', 1), r('text', 1), r('user', 2), r('tool', 2), r('tool', 2)];
+    expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'fold(3 steps, 2.0 s)', 'text', 'user', 'tool', 'tool']);
+    const fold = buildTimeline(rows, opts)[1]!;
+    expect(shape(buildTimeline(rows, { ...opts, toggled: new Set([fold.id]) }))).toHaveLength(9);
+  });
+
+  it('never folds a failed turn', () => {
+    const rows = [r('user', 1), r('tool', 1), r('tool', 1), r('error', 1), r('user', 2)];
+    expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'tool', 'tool', 'error', 'user']);
+  });
+
+  it('puts what a sub-agent did below it', () => {
+    const parent = r('subagent', 2);
+    const list = buildTimeline([parent, r('tool', 2, { parentId: parent.row.id }), r('text', 2, { parentId: 'unknown' })], opts);
+    expect(shape(list)).toEqual(['subagent', 'text']);
+    expect(list[0]).toMatchObject({ children: [{ row: { type: 'tool' } }] });
+  });
+
+  it('draws the border where a terminal wrote', () => {
+    const rows = [r('user', 2), r('user', 2, { via: 'terminal' }), r('text', 2, { via: 'terminal' }), r('user', 2)];
+    expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'border', 'user', 'text', 'border', 'user']);
+  });
+
+  it('shows an ended approval at its tool, and no open one', () => {
+    const tool = r('tool', 2);
+    const card = (id: string, state: ApprovalCard['state'], more: Partial<ApprovalCard> = {}): ApprovalCard => ({ id, kind: 'tool', title: '', options: [], chatId: 'c', turn: 2, at: tool.row.at + 1, revision: 1, state, ...more });
+    const cards = [card('a', 'confirmed', { itemId: tool.row.id }), card('b', 'open'), card('c', 'sent', { acknowledges: true }), card('d', 'withdrawn')];
+    expect(shape(buildTimeline([tool, r('text', 2)], { ...opts, cards }))).toEqual(['tool', 'card', 'card', 'text']);
+  });
+});
+
+describe('tools', () => {
+  it.each([
+    [{ kind: 'read', detail: { read: { path: 'a.go', from: 1, to: 88 } } }, ['Read', 'a.go', '1–88', 'none']],
+    [{ kind: 'search', detail: { search: { query: 'x', matches: 1 } } }, ['Searched', 'x', '1 match', 'none']],
+    [{ kind: 'execute', state: 'completed', output: 'o', detail: { execute: { command: 'ls', exitCode: 1, durationMs: 8214 } } }, ['Ran', 'ls', 'exit 1, 8.2 s', 'output']],
+    [{ kind: 'execute', state: 'running', detail: { execute: { command: 'ls' } } }, ['Running', 'ls', '', 'none']],
+    [{ kind: 'execute', state: 'declined', detail: { execute: { command: 'rm' } } }, ['Not allowed', 'rm', 'not allowed', 'none']],
+    [{ kind: 'edit', detail: { edit: { path: 'a', old: 'x', new: 'y', added: 1, removed: 1 } } }, ['Edited', 'a', '', 'diff']],
+    [{ kind: 'other', name: 'Odd', detail: { unknown: { input: { a: 1 } } } }, ['Odd', '', '', 'data']],
+  ] as const)('%j', (more, want) => {
+    const v = toolView({ id: 'x', type: 'tool', at: 0, seq: 1, turn: 1, ...more } as Row);
+    expect([v.verb, v.subject, v.right, v.body]).toEqual(want);
+  });
+
+  it('shows output as text', () => {
+    expect(plainOutput('\u001b[31mFAIL\u001b[0m\r\n50%\r100%\n\u001b]0;t\u0007x')).toBe('FAIL\n100%\nx');
+    expect(tail('1\n2\n3\n4\n', 3)).toEqual({ text: '2\n3\n4', total: 4 });
+  });
+});
+
+describe('diffs', () => {
+  it('are read from unified text', () => {
+    const d = parseUnified('--- a/x\n+++ b/x\n@@ -41,3 +41,3 @@ func\n a\n-b\n+c\n d\n@@ -90 +90 @@\n-e\n+f\n\\ No newline at end of file\n');
+    expect(d.map((l) => [l.kind, l.old, l.new, l.text])).toEqual([
+      [' ', 41, 41, 'a'], ['-', 42, undefined, 'b'], ['+', undefined, 42, 'c'], [' ', 43, 43, 'd'], ['@', undefined, undefined, ''], ['-', 90, undefined, 'e'], ['+', undefined, 90, 'f'],
+    ]);
+  });
+
+  it('are made from two texts', () => {
+    const d = diffTexts('1\n2\n3\nold\n5\n6\n7\n8', '1\n2\n3\nnew\nmore\n5\n6\n7\n8', 10);
+    expect(d.map((l) => `${l.kind}${l.text}:${l.old ?? ''}/${l.new ?? ''}`)).toEqual([' 2:11/11', ' 3:12/12', '-old:13/', '+new:/13', '+more:/14', ' 5:14/15', ' 6:15/16']);
+    expect(diffTexts('', 'a\nb').map((l) => l.kind)).toEqual(['+', '+']);
+  });
+});
