@@ -165,7 +165,13 @@ func (c *conn) text(data []byte) {
 		if !json.Valid(data) {
 			code = rpcParse
 		}
-		c.fail(r.ID, code, &Error{Code: CodeInvalid, Message: "That is not a JSON-RPC 2.0 request."})
+		e := &Error{Code: CodeInvalid, Message: "That is not a JSON-RPC 2.0 request."}
+		if err != nil {
+			e.Message = "That is not a JSON-RPC 2.0 request: " + err.Error() + "."
+		}
+		var id struct{ ID json.RawMessage }
+		_ = json.Unmarshal(data, &id) // so that the one who asked learns it
+		c.fail(id.ID, code, e)
 		return
 	}
 	if r.Method == "ack" {

@@ -51,6 +51,7 @@ type Proxy struct {
 	http     *http.Server
 	upstream *httputil.ReverseProxy
 	done     chan struct{}
+	cancel   context.CancelFunc
 
 	mu     sync.Mutex
 	cookie string // of the browser that spent the token
@@ -94,7 +95,13 @@ func StartProxy(opts ProxyOptions) (*Proxy, error) {
 			http.Error(w, "the host does not answer", http.StatusBadGateway)
 		},
 	}
-	p.http = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet}
+	var base context.Context
+	base, p.cancel = context.WithCancel(context.Background())
+	p.http = &http.Server{
+		Handler: p, ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet,
+		// An upgraded connection ends with this context, not with the server.
+		BaseContext: func(net.Listener) context.Context { return base },
+	}
 	go func() {
 		defer close(p.done)
 		_ = p.http.Serve(l)
@@ -114,6 +121,7 @@ func (p *Proxy) PageURL() string { return "http://" + p.host + "/?token=" + p.to
 // Close ends the listener and every connection through it.
 func (p *Proxy) Close() error {
 	err := p.http.Close()
+	p.cancel()
 	<-p.done
 	return err
 }
@@ -179,7 +187,12 @@ func (p *Proxy) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	Headers(w.Header())
-	http.ServeFileFS(w, r, p.opts.Files, file(r.URL.Path))
+	name := file(r.URL.Path)
+	if st, err := fs.Stat(p.opts.Files, name); err != nil || st.IsDir() {
+		http.NotFound(w, r)
+		return
+	}
+	http.ServeFileFS(w, r, p.opts.Files, name)
 }
 
 func file(path string) string {
