@@ -1,0 +1,133 @@
+package agenttest
+
+import (
+	"testing"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+)
+
+// testSetters sets everything the agent offers, and something that it does not.
+func testSetters(t *testing.T, cfg *ProviderConfig) {
+	c := open(t, cfg, cfg.Open(t))
+	cats := c.rec.Catalogs()
+	if cr, ok := c.provider.(agent.Cataloger); ok {
+		ctx, cancel := c.ctx()
+		defer cancel()
+		cat, err := cr.Catalog(ctx, c.req.WorkingDirectory)
+		if err != nil {
+			t.Fatalf("Catalog: %v", err)
+		}
+		if cat.Hash == "" {
+			t.Error("the catalog has no hash")
+		}
+		cats = append(cats, cat)
+	}
+	if len(cats) == 0 {
+		return
+	}
+	cat := cats[len(cats)-1]
+	ctx, cancel := c.ctx()
+	defer cancel()
+	reported := func(what string, is func(agent.Settings) bool) {
+		t.Helper()
+		c.rec.MustWait(t, cfg.deadline(), what+" in force", func() bool { return is(c.rec.InForce()) })
+	}
+	if s, ok := c.session.(agent.ModelSetter); ok {
+		for _, m := range cat.Models {
+			if _, err := s.SetModel(ctx, m.ID); err != nil {
+				t.Fatalf("SetModel(%s): %v", m.ID, err)
+			}
+			reported("model "+m.ID, func(s agent.Settings) bool { return s.Model == m.ID })
+		}
+	}
+	if s, ok := c.session.(agent.ModeSetter); ok {
+		for _, m := range cat.Modes {
+			if _, err := s.SetMode(ctx, m.ID); err != nil {
+				t.Fatalf("SetMode(%s): %v", m.ID, err)
+			}
+			reported("mode "+m.ID, func(s agent.Settings) bool { return s.Mode == m.ID })
+		}
+		if _, err := s.SetMode(ctx, "no-such-mode"); err == nil {
+			t.Error("SetMode took a mode that is not offered")
+		}
+	}
+	if s, ok := c.session.(agent.ThinkingSetter); ok && len(cat.Models) > 0 {
+		for _, th := range cat.Models[0].Thinking {
+			if _, err := s.SetThinking(ctx, th.ID); err != nil {
+				t.Fatalf("SetThinking(%s): %v", th.ID, err)
+			}
+		}
+	}
+}
+
+// testResume: a second process continues the conversation, and the mirror of
+// it shows the rows that both turns had live.
+func testResume(t *testing.T, cfg *ProviderConfig) {
+	c := open(t, cfg, cfg.Open(t))
+	if cfg.Prompts.Approval != "" {
+		c.rec.Decide = firstOption
+		c.ask(cfg.Prompts.Approval, agent.OutcomeCompleted)
+	}
+	c.ask(cfg.Prompts.Text, agent.OutcomeCompleted)
+	if cfg.Prompts.Running != "" {
+		p := c.running(cfg.Prompts.Running)
+		c.cancel()
+		c.wait(p)
+	}
+	h := c.rec.NativeHandle()
+	if h == nil {
+		t.Fatal("there is no handle to resume")
+	}
+	live := c.rec.Items()
+	c.close()
+	if cfg.Handover != nil {
+		sameRows(t, live, MirrorRows(t, cfg.Handover(t), *h, cfg.deadline()))
+	}
+
+	req := c.req
+	req.Resume = h
+	again := open(t, cfg, req)
+	again.ask(cfg.Prompts.Text, agent.OutcomeCompleted)
+	next := again.rec.NativeHandle()
+	if next == nil {
+		t.Fatal("the resumed chat has no handle")
+	}
+	live = append(live, again.rec.Items()...)
+	again.close()
+	if cfg.Handover != nil {
+		sameRows(t, live, MirrorRows(t, cfg.Handover(t), *next, cfg.deadline()))
+	}
+}
+
+// sameRows compares rows by [agent.RowBytes], in order. Notices and errors are
+// not compared, user rows only where the provider publishes them.
+func sameRows(t *testing.T, live, mirror []agent.Item) {
+	t.Helper()
+	users := false
+	for _, it := range live {
+		users = users || it.Type == agent.ItemUser
+	}
+	keep := func(in []agent.Item) (out []agent.Item) {
+		for _, it := range in {
+			if it.Type == agent.ItemNotice || it.Type == agent.ItemError || it.Type == agent.ItemUser && !users {
+				continue
+			}
+			out = append(out, it)
+		}
+		return out
+	}
+	live, mirror = keep(live), keep(mirror)
+	for i := range max(len(live), len(mirror)) {
+		switch {
+		case i >= len(live):
+			t.Errorf("row %d is in the mirror only: %s", i, agent.RowBytes(mirror[i]))
+		case i >= len(mirror):
+			t.Errorf("row %d was live only: %s", i, agent.RowBytes(live[i]))
+		case !agent.SameRow(live[i], mirror[i]):
+			t.Errorf("row %d differs\n  live:   %s\n  mirror: %s", i, agent.RowBytes(live[i]), agent.RowBytes(mirror[i]))
+		default:
+			continue
+		}
+		return
+	}
+}
