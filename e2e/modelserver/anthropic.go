@@ -60,8 +60,8 @@ func (anthropic) decode(body []byte) (Request, error) {
 	return req, nil
 }
 
-// promptText is what a person wrote in a message: not tool results, not what
-// the agent injects. The newest text that names a scenario wins.
+// promptText is the newest text that a person wrote in a message: not tool
+// results, not what the agent injects.
 func promptText(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -78,7 +78,7 @@ func promptText(content json.RawMessage) string {
 		if b.Type != "text" {
 			continue
 		}
-		if t := worth(b.Text); t != "" && (strings.Contains(t, marker) || !strings.Contains(text, marker)) {
+		if t := worth(b.Text); t != "" {
 			text = t
 		}
 	}

@@ -1,0 +1,220 @@
+package claudecode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/agentkit"
+)
+
+// provider runs chats over the structured mode of the installed program: one
+// process per open chat, held between turns.
+type provider struct{ host *agentkit.Host }
+
+// nested are the variables by which a Claude Code would believe that it runs
+// below another one, and the ones that its own children get.
+var nested = []string{
+	"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION",
+	"AI_AGENT", "CLAUDE_CODE_EXECPATH", "CLAUDE_EFFORT", "CLAUDE_CODE_SESSION_ATTENDED",
+	"CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE",
+	"CLAUDE_CODE_SSE_PORT",
+}
+
+// openBound is how long the program may take until it answers the handshake.
+const openBound = 45 * time.Second
+
+// find returns the program and, when it is missing, a text that says where it
+// was looked for.
+func (p *provider) find(override string) (string, error) {
+	name := or(override, binary)
+	path, searched := agentkit.LookPath(p.host.Environ(nil), p.host.Home, name)
+	if path == "" {
+		return "", fmt.Errorf("%s is not installed; looked in %s. Install it: npm install -g @anthropic-ai/claude-code",
+			name, strings.Join(searched, ", "))
+	}
+	return path, nil
+}
+
+// Open starts the program and returns once it answered the handshake, is in
+// the mode that was asked for and can take a prompt.
+func (p *provider) Open(ctx context.Context, req agent.OpenRequest, events agent.Events) (agent.ChatSession, error) {
+	if req.Kind == agent.KindConfined {
+		return nil, errors.New("this version of the Claude Code harness has no confined chats")
+	}
+	path, err := p.find(req.Binary)
+	if err != nil {
+		return nil, err
+	}
+	l, err := p.launch(req)
+	if err != nil {
+		return nil, err
+	}
+	l.spec.Argv[0] = path
+	proc, err := p.host.StartProcess(l.spec)
+	if err != nil {
+		l.cleanUp()
+		return nil, err
+	}
+	s := newSession(p.host, proc, events, l)
+	if err := s.handshake(ctx, req); err != nil {
+		_ = s.Close(context.WithoutCancel(ctx))
+		return nil, openError(err, s.proc.Stderr())
+	}
+	return s, nil
+}
+
+// openError adds what the program said itself, where it says more.
+func openError(err error, stderr string) error {
+	said := strings.TrimSpace(stderr)
+	if said == "" {
+		return err
+	}
+	if i := strings.LastIndexByte(said, '\n'); i >= 0 {
+		said = said[i+1:]
+	}
+	return fmt.Errorf("%w: %s", err, said)
+}
+
+// launch is all that starting a chat needs.
+type launch struct {
+	spec    agentkit.Spec
+	handle  agent.Handle
+	mode    string
+	version version
+	files   []string // to be removed at the end
+}
+
+func (l *launch) cleanUp() {
+	for _, f := range l.files {
+		_ = os.Remove(f) // private files in our own folder
+	}
+}
+
+func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
+	l := &launch{mode: or(req.Mode, modeAsk)}
+	if !knownMode(l.mode) {
+		return nil, fmt.Errorf("Claude Code has no mode %q", l.mode)
+	}
+	argv := []string{
+		binary, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--include-partial-messages", "--replay-user-messages", "--forward-subagent-text",
+		"--permission-prompt-tool", "stdio", "--thinking-display", "summarized",
+		// Never the program's own default: newer versions decide by themselves.
+		"--permission-mode", l.mode,
+	}
+	if l.mode == modeBypass {
+		argv = append(argv, "--allow-dangerously-skip-permissions")
+	}
+	cwd := req.WorkingDirectory
+	id := uuid.NewString()
+	if req.Resume != nil {
+		if err := checkID(req.Resume.NativeID); err != nil {
+			return nil, err
+		}
+		id = req.Resume.NativeID
+		req.Env = merged(req.Resume.Env, req.Env)
+	}
+	l.handle = handleFor(p.host, id, cwd, req.Env)
+	_, stored := transcriptPath(configDir(p.host, req.Env), id, cwd)
+	if req.Resume != nil && stored {
+		argv = append(argv, "--resume", id)
+	} else {
+		// Nothing was ever said in it: the id is still free.
+		argv = append(argv, "--session-id", id)
+	}
+	if req.Model != "" {
+		argv = append(argv, "--model", req.Model)
+	}
+	if req.Thinking != "" {
+		argv = append(argv, "--effort", req.Thinking)
+	}
+	if req.Instruction != "" {
+		argv = append(argv, "--append-system-prompt", req.Instruction)
+	}
+	if req.ProjectSourcesOff {
+		argv = append(argv, "--setting-sources", "user", "--strict-mcp-config")
+	}
+	if len(req.MCPServers) > 0 {
+		file, err := p.mcpConfig(req.MCPServers)
+		if err != nil {
+			return nil, err
+		}
+		l.files = append(l.files, file)
+		argv = append(argv, "--mcp-config", file)
+	}
+	argv = append(argv, req.Args...)
+	l.spec = agentkit.Spec{
+		Argv: argv, Dir: cwd, Purpose: "agent", Owner: req.ChatID,
+		Env:     p.host.Environ(merged(l.handle.Env, req.Env), nested...),
+		Secrets: secrets(p.host, req),
+	}
+	return l, nil
+}
+
+func merged(a, b map[string]string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
+// secrets are hidden in what is kept of the error output.
+func secrets(h *agentkit.Host, req agent.OpenRequest) []string {
+	var list []string
+	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"} {
+		for _, v := range []string{h.Getenv(name), req.Env[name]} {
+			if v != "" {
+				list = append(list, v)
+			}
+		}
+	}
+	for _, s := range req.MCPServers {
+		for _, v := range s.Env {
+			list = append(list, v)
+		}
+		for _, v := range s.Headers {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// mcpConfig writes the servers to a private file, so that no token is in an
+// argv.
+func (p *provider) mcpConfig(servers []agent.MCPServer) (string, error) {
+	type server struct {
+		Type    string            `json:"type"`
+		Command string            `json:"command,omitempty"`
+		Args    []string          `json:"args,omitempty"`
+		Env     map[string]string `json:"env,omitempty"`
+		URL     string            `json:"url,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
+	}
+	list := map[string]server{}
+	for _, s := range servers {
+		if s.URL != "" {
+			list[s.Name] = server{Type: "http", URL: s.URL, Headers: s.Headers}
+		} else {
+			list[s.Name] = server{Type: "stdio", Command: s.Command, Args: s.Args, Env: s.Env}
+		}
+	}
+	data, err := json.Marshal(map[string]any{"mcpServers": list})
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(p.host.RunDir, 0o700); err != nil {
+		return "", err
+	}
+	file := filepath.Join(p.host.RunDir, "mcp-"+uuid.NewString()+".json")
+	return file, os.WriteFile(file, data, 0o600)
+}

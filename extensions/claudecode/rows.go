@@ -1,0 +1,185 @@
+package claudecode
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+)
+
+// rows turns records into timeline items. Ids come from what both the stream
+// and the transcript have: message id and block index for text and reasoning,
+// the tool call's id for tools and sub-agents, the record's uuid for the rest.
+type rows struct {
+	emit func(agent.Item)
+
+	tools  map[string]*agent.Item // by tool_use id, while a result is owed
+	inputs map[string]block
+	counts map[string]int // blocks seen per message id
+	// parents maps a sub-agent's id to the row it belongs to (transcript).
+	parents map[string]string
+}
+
+func newRows(emit func(agent.Item)) *rows {
+	return &rows{
+		emit: emit, tools: map[string]*agent.Item{}, inputs: map[string]block{},
+		counts: map[string]int{}, parents: map[string]string{},
+	}
+}
+
+func blockID(messageID string, index int) string { return messageID + ":" + strconv.Itoa(index) }
+
+// add takes a complete record. index is the position of its first block in
+// the message when the stream told it, -1 otherwise.
+func (rs *rows) add(r *record, index int) {
+	switch r.Type {
+	case "assistant":
+		rs.assistant(r, index)
+	case "user":
+		rs.user(r)
+	case "system":
+		if r.Subtype == "compact_boundary" {
+			rs.compaction(r)
+		}
+	}
+}
+
+func (rs *rows) parent(r *record) string {
+	if r.ParentToolUseID != "" {
+		return r.ParentToolUseID
+	}
+	if r.AgentID != "" {
+		return rs.parents[r.AgentID]
+	}
+	return ""
+}
+
+func (rs *rows) assistant(r *record, index int) {
+	if r.synthetic() {
+		rs.synthetic(r)
+		return
+	}
+	list := blocks(r.Message.Content)
+	if r.BlockIndex != nil {
+		index = *r.BlockIndex
+	}
+	if index < 0 {
+		index = rs.counts[r.Message.ID]
+	}
+	rs.counts[r.Message.ID] = index + len(list)
+	for i, b := range list {
+		it := agent.Item{ID: blockID(r.Message.ID, index+i), ParentID: rs.parent(r), At: r.at()}
+		switch b.Type {
+		case "text":
+			if strings.TrimSpace(b.Text) == "" {
+				continue
+			}
+			it.Type, it.Text, it.EndedAt = agent.ItemText, b.Text, it.At
+		case "thinking":
+			if b.Thinking == "" {
+				continue
+			}
+			it.Type, it.Text, it.EndedAt = agent.ItemReasoning, b.Thinking, it.At
+		case "tool_use", "server_tool_use", "mcp_tool_use":
+			rs.call(b, rs.parent(r), it.At)
+			continue
+		default:
+			continue
+		}
+		rs.emit(it)
+	}
+}
+
+// call opens (or completes the description of) a tool row.
+func (rs *rows) call(b block, parent string, at int64) {
+	it := toolItem(b)
+	it.ParentID, it.At, it.StartedAt = parent, at, at
+	if old := rs.tools[b.ID]; old != nil {
+		it.At, it.StartedAt = old.At, old.StartedAt
+	}
+	rs.tools[b.ID] = &it
+	rs.inputs[b.ID] = b
+	rs.emit(it)
+}
+
+func (rs *rows) user(r *record) {
+	if r.interrupted() {
+		rs.closeOpen(agent.StateCanceled, r.at())
+		return
+	}
+	for _, b := range blocks(r.Message.Content) {
+		if b.Type == "tool_result" {
+			rs.answer(r, b)
+		}
+	}
+	if r.ParentToolUseID != "" || r.AgentID != "" || r.IsSidechain {
+		return // a sub-agent's task is in its row
+	}
+	if text, images, ok := r.prompt(); ok {
+		it := agent.Item{ID: r.UUID, Type: agent.ItemUser, At: r.at(), Text: text, NativeID: r.UUID}
+		for i := range images {
+			it.Attachments = append(it.Attachments, agent.Attachment{Kind: "image", Name: "image " + strconv.Itoa(i+1)})
+		}
+		rs.emit(it)
+	}
+}
+
+// answer closes a tool row with its result.
+func (rs *rows) answer(r *record, b block) {
+	open := rs.tools[b.ToolUseID]
+	if open == nil {
+		return // its call was not seen (a cut transcript)
+	}
+	it := *open
+	it.EndedAt = r.at()
+	it.Output = plainText(b.Content)
+	switch refusal := r.refusal(b.ToolUseID); {
+	case refusal == "declined":
+		it.State = agent.StateDeclined
+	case refusal == "interrupted":
+		it.State = agent.StateCanceled
+	case b.IsError:
+		it.State = agent.StateFailed
+	default:
+		it.State = agent.StateCompleted
+	}
+	finish(&it, rs.inputs[b.ToolUseID], r.result())
+	delete(rs.tools, b.ToolUseID)
+	delete(rs.inputs, b.ToolUseID)
+	rs.emit(it)
+}
+
+// closeOpen ends the tool rows that nothing will answer any more.
+func (rs *rows) closeOpen(state agent.ItemState, at int64) {
+	for id, it := range rs.tools {
+		closed := *it
+		closed.State, closed.EndedAt = state, at
+		delete(rs.tools, id)
+		delete(rs.inputs, id)
+		rs.emit(closed)
+	}
+}
+
+func (rs *rows) synthetic(r *record) {
+	text := plainText(r.Message.Content)
+	if t := strings.TrimSpace(text); t == "" || t == "No response requested." {
+		return
+	}
+	it := agent.Item{ID: r.UUID, ParentID: rs.parent(r), Type: agent.ItemText, At: r.at(), EndedAt: r.at(), Text: text}
+	if r.IsAPIError || r.Error != nil {
+		it.Type, it.Reason, it.EndedAt = agent.ItemError, "failed", 0
+	}
+	rs.emit(it)
+}
+
+func (rs *rows) compaction(r *record) {
+	it := agent.Item{ID: r.UUID, Type: agent.ItemCompaction, At: r.at(), EndedAt: r.at(), State: agent.StateCompleted}
+	m := r.CompactMetadata
+	if m == nil {
+		m = r.Compact2
+	}
+	if m != nil {
+		it.Trigger, it.TokensBefore = m.Trigger, max(m.PreTokens, m.PreTokens2)
+	}
+	rs.emit(it)
+}

@@ -1,0 +1,388 @@
+package claudecode
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/agentkit"
+)
+
+// session is one living process of a chat. One goroutine reads its output and
+// reports to the host, in order; approvals wait in goroutines of their own.
+type session struct {
+	host   *agentkit.Host
+	proc   *agentkit.Process
+	events agent.Events
+	launch *launch
+	ended  chan struct{} // the reader has reported the exit
+	asking sync.WaitGroup
+
+	// the reader's own
+	rows    *rows
+	streams map[string]*streamed // by parent tool call
+	lastUse *usage
+	cost    float64
+	notices int
+
+	mu      sync.Mutex
+	replies map[string]chan controlReply // our requests that are owed an answer
+	asked   map[string]*asked            // the agent's requests
+	prompt  *turn
+	own     *turn // a turn that the agent started by itself
+	clients map[string]string
+	closing bool
+	exited  bool
+	catalog agent.Catalog
+	current agent.Settings
+}
+
+// turn is open until its end was sent. canceling is set once a stop was asked.
+type turn struct {
+	id        string
+	canceling bool
+	end       agent.TurnEnd
+	done      chan struct{}
+}
+
+func newTurn(id string) *turn { return &turn{id: id, done: make(chan struct{})} }
+
+func newSession(h *agentkit.Host, proc *agentkit.Process, events agent.Events, l *launch) *session {
+	s := &session{
+		host: h, proc: proc, events: events, launch: l, ended: make(chan struct{}),
+		streams: map[string]*streamed{}, replies: map[string]chan controlReply{},
+		asked: map[string]*asked{}, clients: map[string]string{},
+	}
+	s.rows = newRows(s.publish)
+	go s.read()
+	return s
+}
+
+// publish adds to a user row which message of the host it is.
+func (s *session) publish(it agent.Item) {
+	if it.Type == agent.ItemUser {
+		s.mu.Lock()
+		it.ClientID = s.clients[it.ID]
+		s.mu.Unlock()
+	}
+	s.events.Item(it)
+}
+
+// controlReply is the answer to one of our requests.
+type controlReply struct {
+	Subtype   string          `json:"subtype"`
+	RequestID string          `json:"request_id"`
+	Error     string          `json:"error"`
+	Response  json.RawMessage `json:"response"`
+}
+
+// control sends a request and waits for its answer.
+func (s *session) control(ctx context.Context, request map[string]any) (json.RawMessage, error) {
+	id := uuid.NewString()
+	reply := make(chan controlReply, 1)
+	s.mu.Lock()
+	if s.exited {
+		s.mu.Unlock()
+		return nil, agentkit.ErrEnded
+	}
+	s.replies[id] = reply
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.replies, id)
+		s.mu.Unlock()
+	}()
+	if err := s.proc.Send(ctx, map[string]any{"type": "control_request", "request_id": id, "request": request}); err != nil {
+		return nil, err
+	}
+	select {
+	case r := <-reply:
+		if r.Subtype != "success" {
+			return nil, errors.New(or(r.Error, "Claude Code refused the request"))
+		}
+		return r.Response, nil
+	case <-s.ended:
+		return nil, agentkit.ErrEnded
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// handshake brings the process to where it can take a prompt.
+func (s *session) handshake(ctx context.Context, req agent.OpenRequest) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, openBound, errors.New("Claude Code does not answer"))
+	defer cancel()
+	raw, err := s.control(ctx, map[string]any{"subtype": "initialize"})
+	if err != nil {
+		if errors.Is(err, agentkit.ErrEnded) {
+			return errors.New("Claude Code ended before it was ready")
+		}
+		return err
+	}
+	var hello initialized
+	if err := json.Unmarshal(raw, &hello); err != nil {
+		return fmt.Errorf("Claude Code's first answer cannot be read: %w", err)
+	}
+	s.launch.version = parseVersion(hello.Version)
+	if !s.launch.version.atLeast(oldest) {
+		return fmt.Errorf("Claude Code %s is too old, at least %s is needed; update it: claude update", hello.Version, oldest)
+	}
+	// The mode decides whether anybody is asked: believe only what is reported.
+	if hello.Mode != s.launch.mode {
+		if _, err := s.SetMode(ctx, s.launch.mode); err != nil {
+			return fmt.Errorf("the mode could not be set: %w", err)
+		}
+	}
+	s.mu.Lock()
+	s.catalog = catalogOf(hello, s.host.Time())
+	s.current = agent.Settings{Mode: s.launch.mode, Model: or(req.Model, defaultModel(hello)), Thinking: req.Thinking}
+	catalog, settings := s.catalog, s.current
+	s.mu.Unlock()
+	handle := s.launch.handle
+	s.events.Ready(agent.Ready{
+		Handle: &handle, Agent: agent.AgentInfo{Name: "Claude Code", Version: hello.Version},
+		Model: settings.Model, Mode: settings.Mode, Thinking: settings.Thinking,
+		Abilities: []agent.Ability{
+			agent.AbilityImages, agent.AbilityReasoning, agent.AbilityApprovals, agent.AbilitySubagents,
+			agent.AbilityInterrupt, agent.AbilityInputDuringTurn, agent.AbilitySteer, agent.AbilityModels,
+			agent.AbilityModes, agent.AbilityThinking, agent.AbilityUsage, agent.AbilityCommands, agent.AbilityTerminal,
+		},
+		Pid: s.proc.Identity().Pid,
+	})
+	s.events.Catalog(catalog)
+	return nil
+}
+
+// messageNamespace makes the uuid of a message from its client id, so that the
+// same message sent twice has one id in the transcript.
+var messageNamespace = uuid.MustParse("5d0f3c9e-6a3b-4a53-9c5e-3a5d9e0b7c21")
+
+func messageID(session, client string) string {
+	if client == "" {
+		return uuid.NewString()
+	}
+	return uuid.NewSHA1(messageNamespace, []byte(session+"\x00"+client)).String()
+}
+
+// Prompt sends the text and returns at the turn's end.
+func (s *session) Prompt(ctx context.Context, p agent.Prompt) (agent.TurnEnd, error) {
+	msg, id, err := s.message(p)
+	if err != nil {
+		return agent.TurnEnd{}, err
+	}
+	t := newTurn(id)
+	s.mu.Lock()
+	switch {
+	case s.exited || s.closing:
+		s.mu.Unlock()
+		return agent.TurnEnd{}, agentkit.ErrEnded
+	case s.prompt != nil:
+		s.mu.Unlock()
+		return agent.TurnEnd{}, errors.New("a turn is already running")
+	}
+	s.prompt, s.clients[id] = t, p.ClientID
+	s.mu.Unlock()
+	if err := s.proc.Send(ctx, msg); err != nil {
+		s.mu.Lock()
+		if s.prompt == t {
+			s.prompt = nil
+		}
+		s.mu.Unlock()
+		return agent.TurnEnd{}, err
+	}
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		// The host gives up waiting: nothing of this turn may go on unseen.
+		_ = s.Close(context.WithoutCancel(ctx))
+		<-t.done
+	}
+	return t.end, nil
+}
+
+func (s *session) message(p agent.Prompt) (any, string, error) {
+	content := []any{}
+	for _, a := range p.Attachments {
+		if a.Kind != "image" {
+			return nil, "", fmt.Errorf("Claude Code takes images only; %s is not one", a.Name)
+		}
+		data := a.Bytes
+		if a.Path != "" {
+			var err error
+			if data, err = os.ReadFile(a.Path); err != nil {
+				return nil, "", err
+			}
+		}
+		content = append(content, map[string]any{"type": "image", "source": map[string]any{
+			"type": "base64", "media_type": or(a.Mime, "image/png"), "data": base64.StdEncoding.EncodeToString(data),
+		}})
+	}
+	if p.Text != "" || len(content) == 0 {
+		content = append(content, map[string]any{"type": "text", "text": p.Text})
+	}
+	id := messageID(s.launch.handle.NativeID, p.ClientID)
+	return map[string]any{
+		"type": "user", "uuid": id, "parent_tool_use_id": nil, "session_id": "",
+		"message": map[string]any{"role": "user", "content": content},
+	}, id, nil
+}
+
+// Steer gives a text to the running turn: the agent takes it after the tool
+// that runs now, or as a turn of its own when none follows.
+func (s *session) Steer(ctx context.Context, p agent.Prompt) error {
+	msg, id, err := s.message(p)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.exited || (s.prompt == nil && s.own == nil) {
+		s.mu.Unlock()
+		return agent.ErrSteerUnavailable
+	}
+	s.clients[id] = p.ClientID
+	s.mu.Unlock()
+	return s.proc.Send(ctx, msg)
+}
+
+// Cancel asks for the end of what runs and waits for it. The agent's answer
+// to the request alone is not enough: only the turn's end proves it.
+func (s *session) Cancel(ctx context.Context) error {
+	s.mu.Lock()
+	var open []*turn
+	for _, t := range []*turn{s.prompt, s.own} {
+		if t != nil {
+			t.canceling = true
+			open = append(open, t)
+		}
+	}
+	s.mu.Unlock()
+	if len(open) == 0 {
+		return nil
+	}
+	if _, err := s.control(ctx, map[string]any{"subtype": "interrupt"}); err != nil && !errors.Is(err, agentkit.ErrEnded) {
+		return err
+	}
+	for _, t := range open {
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Close ends the process group: a running turn is interrupted first, because
+// the program finishes it otherwise, then its input is closed.
+func (s *session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	busy := s.prompt != nil || s.own != nil
+	s.mu.Unlock()
+	ladder := agentkit.Ladder{EOFWait: 3 * time.Second}
+	if busy {
+		ladder.ProtocolWait = 2 * time.Second
+		ladder.Protocol = func(ctx context.Context) error {
+			if err := s.Cancel(ctx); err != nil {
+				return err
+			}
+			_, err := s.control(ctx, map[string]any{"subtype": "end_session"})
+			return err
+		}
+	}
+	err := s.proc.Close(ctx, ladder)
+	<-s.ended
+	s.asking.Wait()
+	s.launch.cleanUp()
+	return err
+}
+
+// SetModel changes the model from the next message on.
+func (s *session) SetModel(ctx context.Context, id string) (*agent.Notice, error) {
+	if _, err := s.control(ctx, map[string]any{"subtype": "set_model", "model": id}); err != nil {
+		return nil, err
+	}
+	s.settings(agent.Settings{Model: id})
+	return nil, nil
+}
+
+// SetMode changes how far the agent may act without asking.
+func (s *session) SetMode(ctx context.Context, id string) (*agent.Notice, error) {
+	if !knownMode(id) {
+		return nil, fmt.Errorf("Claude Code has no mode %q", id)
+	}
+	raw, err := s.control(ctx, map[string]any{"subtype": "set_permission_mode", "mode": id})
+	if err != nil {
+		return nil, err
+	}
+	var got struct {
+		Mode string `json:"mode"`
+	}
+	if json.Unmarshal(raw, &got) == nil && got.Mode != "" && got.Mode != id {
+		return nil, fmt.Errorf("Claude Code stays in mode %q", got.Mode)
+	}
+	s.settings(agent.Settings{Mode: id})
+	return nil, nil
+}
+
+// SetThinking changes the effort.
+func (s *session) SetThinking(ctx context.Context, id string) (*agent.Notice, error) {
+	if _, err := s.control(ctx, map[string]any{
+		"subtype": "apply_flag_settings", "settings": map[string]any{"effortLevel": id},
+	}); err != nil {
+		return nil, err
+	}
+	s.settings(agent.Settings{Thinking: id})
+	return nil, nil
+}
+
+// settings reports what changed, once.
+func (s *session) settings(v agent.Settings) {
+	s.mu.Lock()
+	was := s.current
+	if v.Model != "" {
+		s.current.Model = v.Model
+	}
+	if v.Mode != "" {
+		s.current.Mode = v.Mode
+	}
+	if v.Thinking != "" {
+		s.current.Thinking = v.Thinking
+	}
+	now := s.current
+	ready := was != (agent.Settings{})
+	s.mu.Unlock()
+	if ready && now != was {
+		s.events.Settings(now)
+	}
+}
+
+// RunCommand runs a slash command as a turn.
+func (s *session) RunCommand(ctx context.Context, name, argument string) (agent.TurnEnd, error) {
+	return s.Prompt(ctx, agent.Prompt{Text: strings.TrimSpace("/" + strings.TrimPrefix(name, "/") + " " + argument)})
+}
+
+// Usage asks the agent for its context use; the rest comes with each turn.
+func (s *session) Usage(ctx context.Context) (agent.Usage, error) {
+	raw, err := s.control(ctx, map[string]any{"subtype": "get_context_usage"})
+	if err != nil {
+		return agent.Usage{}, err
+	}
+	var c struct {
+		Total int `json:"totalTokens"`
+		Max   int `json:"maxTokens"`
+	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return agent.Usage{}, err
+	}
+	return agent.Usage{Context: &agent.ContextUse{Used: c.Total, Max: c.Max}}, nil
+}

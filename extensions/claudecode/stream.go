@@ -1,0 +1,464 @@
+package claudecode
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+)
+
+// wire is the outside of any message of the structured mode. Complete messages
+// are decoded once more, as records.
+type wire struct {
+	Type            string          `json:"type"`
+	Subtype         string          `json:"subtype"`
+	RequestID       string          `json:"request_id"`
+	Request         json.RawMessage `json:"request"`
+	Response        *controlReply   `json:"response"`
+	Event           *streamEvent    `json:"event"`
+	ParentToolUseID string          `json:"parent_tool_use_id"`
+	Abandoned       *abandoned      `json:"abandoned_blocks"`
+
+	// command_lifecycle
+	CommandUUID string `json:"command_uuid"`
+	State       string `json:"state"`
+}
+
+type abandoned struct {
+	MessageID string `json:"api_message_id"`
+	From      int    `json:"from_block_index"`
+}
+
+// streamEvent is one event of the model's own stream.
+type streamEvent struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message *struct {
+		ID string `json:"id"`
+	} `json:"message"`
+	Block *block `json:"content_block"`
+	Delta *struct {
+		Type     string `json:"type"`
+		Text     string `json:"text"`
+		Thinking string `json:"thinking"`
+	} `json:"delta"`
+	Usage *usage `json:"usage"`
+}
+
+// streamed is where one conversation (the main one or a sub-agent's) stands in
+// the model's stream.
+type streamed struct {
+	messageID string
+	index     int            // of the open block, -1 when none is
+	kind      agent.ItemType // of the open block
+	shown     map[int]agent.Item
+}
+
+func (s *session) read() {
+	defer close(s.ended)
+	for {
+		line, err := s.proc.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				s.host.Logger().Warn("reading from Claude Code failed", "err", err)
+			}
+			break
+		}
+		var m wire
+		if err := json.Unmarshal(line.Data, &m); err != nil {
+			s.proc.Noise(line.Data)
+			continue
+		}
+		s.handle(&m, line.Data)
+	}
+	s.exit()
+}
+
+func (s *session) handle(m *wire, data []byte) {
+	switch m.Type {
+	case "stream_event":
+		if m.Event != nil {
+			s.active()
+			s.stream(m)
+		}
+	case "assistant", "user":
+		r, err := parseRecord(data)
+		if err != nil {
+			s.proc.Noise(data)
+			return
+		}
+		if !r.IsReplay {
+			s.active()
+		}
+		s.record(&r)
+	case "control_request":
+		s.request(m)
+	case "control_cancel_request":
+		s.withdrawn(m.RequestID)
+	case "control_response":
+		s.reply(m.Response)
+	case "command_lifecycle":
+		s.lifecycle(m.CommandUUID, m.State)
+	case "system":
+		s.system(m.Subtype, data)
+	case "result":
+		s.result(data)
+	}
+}
+
+// active opens a turn of the agent's own when something happens without a
+// prompt.
+func (s *session) active() {
+	s.mu.Lock()
+	opened := s.prompt == nil && s.own == nil && !s.exited
+	if opened {
+		s.own = newTurn("")
+	}
+	s.mu.Unlock()
+	if opened {
+		s.events.Turn(agent.TurnEvent{Origin: agent.OriginAgent})
+	}
+}
+
+// stream shows the parts of a message that is being written.
+func (s *session) stream(m *wire) {
+	ev := m.Event
+	st := s.streams[m.ParentToolUseID]
+	if st == nil {
+		st = &streamed{index: -1}
+		s.streams[m.ParentToolUseID] = st
+	}
+	switch ev.Type {
+	case "message_start":
+		if ev.Message != nil {
+			*st = streamed{messageID: ev.Message.ID, index: -1, shown: map[int]agent.Item{}}
+		}
+	case "content_block_start":
+		st.index = ev.Index
+		st.kind = ""
+		if ev.Block == nil {
+			return
+		}
+		switch ev.Block.Type {
+		case "text":
+			st.kind = agent.ItemText
+		case "thinking":
+			st.kind = agent.ItemReasoning
+		case "tool_use", "server_tool_use", "mcp_tool_use":
+			s.rows.call(*ev.Block, m.ParentToolUseID, s.host.Time().UnixMilli())
+		}
+	case "content_block_delta":
+		if ev.Delta == nil || st.kind == "" {
+			return
+		}
+		if text := ev.Delta.Text + ev.Delta.Thinking; text != "" {
+			s.delta(st, m.ParentToolUseID, ev.Index, text)
+		}
+	case "content_block_stop":
+		st.index = -1
+	case "message_delta":
+		if ev.Usage != nil && m.ParentToolUseID == "" {
+			s.lastUse = ev.Usage
+		}
+	case "message_stop":
+		if m.Abandoned != nil {
+			s.abandon(st, m.Abandoned)
+		}
+	}
+}
+
+func (s *session) delta(st *streamed, parent string, index int, text string) {
+	if it, ok := st.shown[index]; ok {
+		s.events.Append(it.ID, text)
+		return
+	}
+	it := agent.Item{
+		ID: blockID(st.messageID, index), ParentID: parent, Type: st.kind, Text: text, At: s.host.Time().UnixMilli(),
+	}
+	if st.shown == nil {
+		st.shown = map[int]agent.Item{}
+	}
+	st.shown[index] = it
+	s.events.Item(it)
+}
+
+// abandon takes back what a broken stream had shown: the model will say it
+// again in another message. An empty text row is not shown by anybody.
+func (s *session) abandon(st *streamed, a *abandoned) {
+	if a.MessageID != st.messageID {
+		return
+	}
+	for index, it := range st.shown {
+		if index >= a.From {
+			it.Text, it.EndedAt = "", s.host.Time().UnixMilli()
+			s.events.Item(it)
+			delete(st.shown, index)
+		}
+	}
+}
+
+// record takes a complete message.
+func (s *session) record(r *record) {
+	index := -1
+	if st := s.streams[r.ParentToolUseID]; st != nil && st.messageID == r.Message.ID && st.index >= 0 {
+		index = st.index
+		delete(st.shown, index)
+	}
+	if r.Type == "assistant" && !r.synthetic() && r.Message.Usage != nil && r.ParentToolUseID == "" && s.lastUse == nil {
+		s.lastUse = r.Message.Usage
+	}
+	s.rows.add(r, index)
+}
+
+// lifecycle follows a message of ours through the agent's queue.
+func (s *session) lifecycle(id, state string) {
+	s.mu.Lock()
+	client, known := s.clients[id]
+	t := s.prompt
+	mine := t != nil && t.id == id
+	s.mu.Unlock()
+	if !known {
+		return
+	}
+	if mine {
+		// A stop reached it before it began.
+		if state == "cancelled" {
+			s.endPrompt(t, agent.TurnEnd{Outcome: agent.OutcomeCanceled})
+		}
+		return
+	}
+	if d, ok := map[string]agent.Delivery{
+		"queued": agent.DeliveryAccepted, "started": agent.DeliveryStarted,
+		"completed": agent.DeliveryCompleted, "cancelled": agent.DeliveryDiscarded,
+	}[state]; ok && client != "" {
+		s.events.Delivery(client, d)
+	}
+}
+
+// systemMessage holds the members of the system messages that matter.
+type systemMessage struct {
+	Model          string  `json:"model"`
+	PermissionMode string  `json:"permissionMode"`
+	Attempt        int     `json:"attempt"`
+	MaxRetries     int     `json:"max_retries"`
+	RetryDelayMs   float64 `json:"retry_delay_ms"`
+	ErrorStatus    int     `json:"error_status"`
+	Error          string  `json:"error"`
+	UUID           string  `json:"uuid"`
+	Status         string  `json:"status"`
+	SessionID      string  `json:"session_id"`
+}
+
+func (s *session) system(subtype string, data []byte) {
+	switch subtype {
+	case "init", "status", "api_retry":
+		var m systemMessage
+		if json.Unmarshal(data, &m) != nil {
+			return
+		}
+		switch subtype {
+		case "init":
+			s.settings(agent.Settings{Mode: m.PermissionMode})
+			s.renamed(m.SessionID)
+		case "status":
+			s.settings(agent.Settings{Mode: m.PermissionMode})
+		case "api_retry":
+			s.active()
+			s.retry(&m)
+		}
+	case "compact_boundary":
+		r, err := parseRecord(data)
+		if err != nil {
+			return
+		}
+		s.rows.add(&r, -1)
+	}
+}
+
+// renamed reports a new session id (a /clear within the chat).
+func (s *session) renamed(id string) {
+	if id == "" || id == s.launch.handle.NativeID || checkID(id) != nil {
+		return
+	}
+	s.launch.handle.NativeID = id
+	s.events.Handle(s.launch.handle)
+}
+
+// retry tells that the agent tries again by itself: one row for one streak.
+func (s *session) retry(m *systemMessage) {
+	why := map[string]string{
+		"authentication_failed": "The sign-in was refused", "rate_limit": "The limit is reached",
+		"overloaded": "The service is overloaded", "server_error": "The service has a fault",
+	}[m.Error]
+	if why == "" {
+		why = "The connection failed"
+	}
+	if m.Attempt <= 1 {
+		s.notices++
+	}
+	s.events.Item(agent.Item{
+		ID: fmt.Sprintf("retry-%d-%s", s.notices, s.launch.spec.Owner), Type: agent.ItemNotice, Level: agent.LevelWarning,
+		At: s.host.Time().UnixMilli(),
+		Text: fmt.Sprintf("%s; trying again in %s (%d of %d)", why,
+			(time.Duration(m.RetryDelayMs) * time.Millisecond).Round(100*time.Millisecond), m.Attempt, m.MaxRetries),
+	})
+}
+
+// resultMessage is the end of a turn.
+type resultMessage struct {
+	Subtype        string                `json:"subtype"`
+	IsError        bool                  `json:"is_error"`
+	Result         string                `json:"result"`
+	Errors         []string              `json:"errors"`
+	StopReason     string                `json:"stop_reason"`
+	TerminalReason string                `json:"terminal_reason"`
+	APIErrorStatus int                   `json:"api_error_status"`
+	Usage          *usage                `json:"usage"`
+	TotalCost      float64               `json:"total_cost_usd"`
+	ModelUsage     map[string]modelUsage `json:"modelUsage"`
+	SessionID      string                `json:"session_id"`
+}
+
+type modelUsage struct {
+	ContextWindow int `json:"contextWindow"`
+}
+
+func (s *session) result(data []byte) {
+	var m resultMessage
+	if err := json.Unmarshal(data, &m); err != nil {
+		m = resultMessage{IsError: true, Result: "Claude Code's last answer cannot be read"}
+	}
+	s.usage(&m)
+	s.mu.Lock()
+	own, prompt := s.own, s.prompt
+	s.mu.Unlock()
+	switch {
+	case own != nil: // began before the prompt and ends before it
+		s.endOwn(own, s.outcome(&m, own))
+	case prompt != nil:
+		s.endPrompt(prompt, s.outcome(&m, prompt))
+	}
+}
+
+// outcome reads how a turn ended: "success" says nothing, the error flag, the
+// terminal reason and the status do.
+func (s *session) outcome(m *resultMessage, t *turn) agent.TurnEnd {
+	s.mu.Lock()
+	canceling := t.canceling
+	s.mu.Unlock()
+	aborted := strings.HasPrefix(m.TerminalReason, "aborted")
+	switch {
+	case aborted, canceling && m.Subtype == "error_during_execution":
+		return agent.TurnEnd{Outcome: agent.OutcomeCanceled}
+	case m.StopReason == "refusal":
+		return agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "refused", Text: or(m.Result, "The model refused to answer.")}
+	case !m.IsError && m.Subtype != "error_during_execution":
+		return agent.TurnEnd{Outcome: agent.OutcomeCompleted}
+	}
+	end := agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "failed", Text: or(m.Result, strings.Join(m.Errors, "; "), m.Subtype)}
+	switch st := m.APIErrorStatus; {
+	case st == 401 || st == 403:
+		end.Reason, end.Fix = "not_signed_in", signInCommand
+	case st == 429:
+		end.Reason = "rate_limit"
+	case st == 529:
+		end.Reason = "overloaded"
+	case st >= 500:
+		end.Reason = "server_error"
+	}
+	return end
+}
+
+func (s *session) usage(m *resultMessage) {
+	if m.Usage == nil {
+		return
+	}
+	u := agent.Usage{
+		Input: m.Usage.Input, Output: m.Usage.Output, CacheRead: m.Usage.CacheRead, CacheWrite: m.Usage.CacheWrite,
+		CostUSD: max(0, m.TotalCost-s.cost),
+	}
+	s.cost = m.TotalCost
+	if last := s.lastUse; last != nil {
+		window := 0
+		for _, mu := range m.ModelUsage {
+			window = max(window, mu.ContextWindow)
+		}
+		if window > 0 {
+			u.Context = &agent.ContextUse{Used: last.Input + last.Output + last.CacheRead + last.CacheWrite, Max: window}
+		}
+		s.lastUse = nil
+	}
+	s.events.Usage(u)
+}
+
+// settle closes what is still open of a turn that ends.
+func (s *session) settle(outcome agent.Outcome) {
+	now := s.host.Time().UnixMilli()
+	state := agent.StateCanceled
+	if outcome == agent.OutcomeFailed {
+		state = agent.StateFailed
+	}
+	s.rows.closeOpen(state, now)
+	clear(s.streams)
+	s.withdrawAll()
+}
+
+func (s *session) endPrompt(t *turn, end agent.TurnEnd) {
+	s.settle(end.Outcome)
+	s.mu.Lock()
+	if s.prompt == t {
+		s.prompt = nil
+	}
+	s.mu.Unlock()
+	t.end = end
+	close(t.done)
+}
+
+func (s *session) endOwn(t *turn, end agent.TurnEnd) {
+	s.settle(end.Outcome)
+	s.mu.Lock()
+	s.own = nil
+	s.mu.Unlock()
+	s.events.Turn(agent.TurnEvent{Origin: agent.OriginAgent, End: &end})
+	t.end = end
+	close(t.done)
+}
+
+// exit reports the end of the process; whatever was open ends with it.
+func (s *session) exit() {
+	<-s.proc.Done()
+	e := s.proc.Exit()
+	s.mu.Lock()
+	s.exited = true
+	closing, prompt, own := s.closing, s.prompt, s.own
+	s.mu.Unlock()
+	stderr := s.proc.Stderr()
+	end := func(t *turn) agent.TurnEnd {
+		if closing || t.canceling {
+			return agent.TurnEnd{Outcome: agent.OutcomeCanceled}
+		}
+		text := "Claude Code ended in the middle of the turn (" + e.String() + ")."
+		return agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "crashed", Text: text}
+	}
+	if own != nil {
+		s.endOwn(own, end(own))
+	}
+	if prompt != nil {
+		s.endPrompt(prompt, end(prompt))
+	}
+	s.withdrawAll()
+	out := agent.Exit{Code: e.Code, Stderr: stderr}
+	if e.Signal != 0 {
+		out.Signal = e.Signal.String()
+	}
+	s.events.Exit(out)
+	if noise, n := s.proc.NoiseLines(); n > 0 {
+		s.host.Logger().Info("Claude Code printed lines that are no messages", "count", n, "kept", len(noise))
+	}
+}
+
+var _ agent.Steerer = (*session)(nil)
