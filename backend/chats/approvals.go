@@ -351,9 +351,10 @@ func (c *chat) drop(a *ask, state model.CardState) {
 func CardKey(card model.ApprovalCard) string { return card.ChatID + "/" + card.ID }
 
 func (c *chat) storeCard(card model.ApprovalCard) {
-	_ = c.m.o.Store.Send(func(tx *store.Tx) error {
-		return tx.UpdateApproval(card.ChatID, card.ID, card.Revision, func(x *model.ApprovalCard) { *x = card })
-	}, nil)
+	err := c.m.o.Store.UpdateApproval(c.ctx, card.ChatID, card.ID, card.Revision, func(x *model.ApprovalCard) { *x = card })
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		c.storeFault(err)
+	}
 }
 
 func (c *chat) publishCard(a *ask) {

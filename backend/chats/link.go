@@ -25,6 +25,7 @@ type link struct {
 	fault   error          // Close failed; read after gone
 	ready   agent.Ready
 	exit    *agent.Exit
+	rebuilt bool // the context was rebuilt from our rows
 }
 
 // call runs one call to the agent beside the chat's goroutine and hands what it
@@ -60,11 +61,11 @@ func (c *chat) open() {
 	}
 	c.forget()
 	c.links++
-	l := &link{n: c.links, opened: make(chan struct{}), gone: make(chan struct{})}
+	req := c.request()
+	l := &link{n: c.links, rebuilt: req.rebuilt, opened: make(chan struct{}), gone: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(c.ctx)
 	c.live = l
 	before := c.previous
-	req := c.request()
 	h, enabled, ok := c.m.o.Harnesses.Harness(c.rec.Harness)
 	c.work.Add(1)
 	go func() {
@@ -113,6 +114,10 @@ func (c *chat) opened(l *link, err error) {
 		c.turn.end = agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "crashed", Text: exitText(*l.exit)}
 		c.step(hapOpenFailed)
 		return
+	}
+	if l.rebuilt {
+		c.putRows([]model.Row{c.addRow(agent.Item{ID: "rebuilt-" + itoa(c.turn.n), Type: agent.ItemNotice, Level: agent.LevelInfo, At: c.now().UnixMilli(),
+			Text: "The agent had to be started again; its context was rebuilt from the end of this conversation."})})
 	}
 	c.step(hapOpened)
 }
