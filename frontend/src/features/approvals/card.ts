@@ -1,0 +1,152 @@
+import type { ApprovalCard, Option, Question, QuestionAnswer } from '../../lib/api/types.gen';
+
+/** The rules of the approval card that are no drawing (DESIGN section 10). */
+
+/** For so long after it appears, changes, or the window gets the focus it takes no key and no click. */
+export const ARM_MS = 500;
+/** A command longer than this scrolls, and must be read to its end first. */
+export const GATE_LINES = 12;
+
+/** A card of another key is a new card: unarmed, unread, nothing chosen. */
+export const cardKey = (c: ApprovalCard): string => `${c.id}/${c.revision}`;
+
+export class Arming {
+  private since: number;
+  private key = '';
+  private read = false;
+
+  constructor(now: number) {
+    this.since = now;
+  }
+
+  /** The card is shown; true when it is another one than before. */
+  shows(card: ApprovalCard, now: number): boolean {
+    const key = cardKey(card);
+    if (key === this.key) return false;
+    this.key = key;
+    this.since = now;
+    this.read = false;
+    return true;
+  }
+
+  windowFocused(now: number): void {
+    this.since = now;
+  }
+
+  readToEnd(): void {
+    this.read = true;
+  }
+
+  /** Milliseconds until it is armed, 0 when it is. */
+  wait(now: number): number {
+    return Math.max(0, this.since + ARM_MS - now);
+  }
+
+  /** Whether an answer may be taken now; needsRead is for a command that scrolls. */
+  ready(now: number, needsRead: boolean): boolean {
+    return this.wait(now) === 0 && (this.read || !needsRead);
+  }
+}
+
+export function answerable(c: ApprovalCard): boolean {
+  return (c.state === 'open' || c.state === 'unconfirmed') && !c.elsewhere;
+}
+
+/** The option at a digit key, when the card itself has the focus: 1 is the first. */
+export function optionForKey(c: ApprovalCard, key: string): Option | null {
+  if (!/^[1-9]$/.test(key)) return null;
+  return c.options?.[Number(key) - 1] ?? null;
+}
+
+/** Where Tab enters the options: at the one that refuses, else at the last. */
+export function entryOption(options: readonly Option[]): number {
+  const once = options.findIndex((o) => o.kind === 'reject_once');
+  if (once >= 0) return once;
+  const any = options.findIndex((o) => o.kind === 'reject_always');
+  return any >= 0 ? any : options.length - 1;
+}
+
+export function optionIcon(o: Option): string {
+  if (o.kind === 'allow_once') return 'check';
+  if (o.kind === 'allow_always') return 'checks';
+  if (o.kind === 'other') return o.allowsComment ? 'edit' : 'right';
+  return 'x';
+}
+
+/** How far an option reaches, in the thin form at its right. */
+export function reachText(o: Option): string {
+  if (o.reach === 'always') return o.savedAt ? 'always, saved' : 'always';
+  if (o.reach === 'session') return 'this session';
+  return o.allowsComment && o.kind === 'other' ? 'with a comment' : 'once';
+}
+
+export const reachesFurther = (o: Option): boolean => o.reach === 'always' || o.reach === 'session';
+
+export function lineCount(text: string): number {
+  return text.replace(/\n+$/, '').split('\n').length;
+}
+
+export function question(c: ApprovalCard): string {
+  switch (c.kind) {
+    case 'plan':
+      return 'Accept this plan?';
+    case 'mode':
+      return 'Change the mode?';
+    case 'question':
+      return (c.questions?.length ?? 0) > 1 ? `${c.questions!.length} questions` : 'Question';
+    case 'tool':
+      return c.title || (c.preview?.command ? 'Run a command?' : c.preview?.diff ? 'Edit a file?' : 'Allow this?');
+  }
+}
+
+/** One question's answer so far. */
+export interface Draft {
+  optionIds: string[];
+  other: string;
+}
+
+export const emptyDraft = (): Draft => ({ optionIds: [], other: '' });
+
+export function choose(q: Question, d: Draft, optionId: string): Draft {
+  if (!q.multi) return { ...d, optionIds: [optionId] };
+  return { ...d, optionIds: d.optionIds.includes(optionId) ? d.optionIds.filter((o) => o !== optionId) : [...d.optionIds, optionId] };
+}
+
+export function answered(q: Question, d: Draft): boolean {
+  return d.optionIds.length > 0 || d.other.trim() !== '' || (!q.options?.length && d.other.trim() !== '');
+}
+
+export function toAnswer(d: Draft): QuestionAnswer {
+  const other = d.other.trim();
+  return { ...(d.optionIds.length ? { optionIds: d.optionIds } : {}), ...(other ? { other } : {}) };
+}
+
+/** What happened to an ended card: the one line of the timeline. */
+export function pastText(c: ApprovalCard): { glyph: 'ok' | 'cancel'; text: string; where: string; detail: string } {
+  const a = c.answer;
+  const option = c.options?.find((o) => o.id === a?.optionId);
+  const label = a?.label ?? option?.label ?? '';
+  const where = a?.where || (a?.by === 'window' ? 'here' : '');
+  const no = option?.kind === 'reject_once' || option?.kind === 'reject_always';
+  switch (c.state) {
+    case 'answeredElsewhere':
+      return { glyph: 'ok', text: `Already answered${label ? `: ${label}` : ''}`, where, detail: where ? `Answered in ${where}. An answer from here was not sent.` : 'Answered somewhere else.' };
+    case 'withdrawn':
+      return { glyph: 'cancel', text: 'Withdrawn', where: '', detail: 'The turn ended before anybody answered.' };
+    case 'refused':
+      return { glyph: 'cancel', text: 'Refused', where: '', detail: '' };
+  }
+  if (a?.canceled) return { glyph: 'cancel', text: 'Withdrawn', where, detail: 'The turn was stopped before anybody answered.' };
+  if (c.kind === 'question') {
+    const texts = Object.entries(a?.answers ?? {}).map(([id, x]) => {
+      const q = c.questions?.find((y) => y.id === id);
+      if (x.skipped) return 'skipped: you decide';
+      return [...(x.optionIds ?? []).map((o) => q?.options?.find((y) => y.id === o)?.label ?? o), x.other ?? ''].filter(Boolean).join(', ');
+    });
+    return { glyph: 'ok', text: 'You answered', where, detail: texts.filter(Boolean).join('; ') };
+  }
+  if (c.kind === 'plan') return { glyph: no ? 'cancel' : 'ok', text: no ? 'Plan not accepted' : 'Plan accepted', where, detail: a?.comment ? `“${a.comment}”` : no ? '' : label };
+  if (no) return { glyph: 'cancel', text: 'You said no', where, detail: a?.comment ? `“${a.comment}”` : '' };
+  const reach = option?.reach === 'always' ? 'You allowed always' : option?.reach === 'session' ? 'You allowed for this session' : option?.kind === 'allow_once' ? 'You allowed once' : `You chose “${label}”`;
+  return { glyph: 'ok', text: reach, where, detail: a?.comment ? `“${a.comment}”` : '' };
+}
