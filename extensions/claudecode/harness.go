@@ -38,6 +38,7 @@ func New(h *agentkit.Host) agent.Harness {
 		ProviderID: m.Contributes.ChatProviders[0].ID,
 		SourceID:   m.Contributes.SessionSources[0].ID,
 		Provider:   p,
+		Source:     &source{host: h},
 
 		Recognizer: recognizer{},
 		Traits: agent.Traits{
