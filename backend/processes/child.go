@@ -146,7 +146,7 @@ func (c *Child) identify() {
 	pid := c.cmd.Process.Pid
 	c.helper.Pid = pid
 	c.helper.Boot = bootID()
-	if p, err := readRow(pid); err == nil {
+	if p, err := ReadUnreaped(pid); err == nil {
 		c.helper.Start, c.helper.Sid = p.Start, p.Sid
 	}
 }

@@ -6,8 +6,9 @@ import "golang.org/x/sys/unix"
 // reaping here that costs no thread.
 func waitExited(Identity) {}
 
-// readRow reads a row, a zombie's as well.
-func readRow(pid int) (Proc, error) {
+// ReadUnreaped reads a row like Read, a zombie's as well: a parent that has
+// not waited yet can tell who its child was.
+func ReadUnreaped(pid int) (Proc, error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
 		return Proc{}, err

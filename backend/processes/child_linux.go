@@ -12,8 +12,9 @@ func waitExited(id Identity) {
 	_ = waitPidfd(f)
 }
 
-// readRow reads a row, a zombie's as well.
-func readRow(pid int) (Proc, error) {
+// ReadUnreaped reads a row like Read, a zombie's as well: a parent that has
+// not waited yet can tell who its child was.
+func ReadUnreaped(pid int) (Proc, error) {
 	var buf [1024]byte
 	return readStat(pid, buf[:])
 }

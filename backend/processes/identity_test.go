@@ -48,7 +48,7 @@ func TestCaseP08_UnreadableProcessFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := zombie.Process.Pid
-	waitFor(t, func() bool { p, err := readRow(pid); return err == nil && p.Zombie })
+	waitFor(t, func() bool { p, err := ReadUnreaped(pid); return err == nil && p.Zombie })
 	if _, err := Identify(pid); !errors.Is(err, ErrGone) {
 		t.Errorf("a zombie is not gone: %v", err)
 	}

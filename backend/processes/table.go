@@ -119,3 +119,22 @@ func (t *Table) where(keep func(Proc) bool) []Proc {
 	sort.Slice(out, func(i, j int) bool { return out[i].Pid < out[j].Pid })
 	return out
 }
+
+// Ancestors reads the ancestors of one process, nearest first, without
+// reading the whole table.
+func Ancestors(pid int) []Proc {
+	cur, err := Read(pid)
+	var out []Proc
+	for range maxAncestors {
+		if err != nil || cur.Ppid <= 0 {
+			break
+		}
+		var parent Proc
+		if parent, err = Read(cur.Ppid); err != nil || parent.Start > cur.Start {
+			break
+		}
+		out = append(out, parent)
+		cur = parent
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package terminals
+
+import (
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/vt"
+)
+
+// lagBytes is how far the emulator may fall behind before it is thrown away:
+// it parses scrolling text slower than programs print it.
+const lagBytes = 256 << 10
+
+// scrollbackRows bounds the rows that text can return beside the screen.
+const scrollbackRows = 2000
+
+// textScreen is an emulator that is made when somebody asks where the cursor
+// is or what the text says, from the end of the ring, and follows for as long
+// as it keeps up. It is good for text and cursor, not for attributes or exact
+// widths, and is never what a window is restored from.
+type textScreen struct {
+	emu     *vt.Emulator
+	pending []byte
+}
+
+func (x *textScreen) write(raw []byte) {
+	if x.emu == nil {
+		return
+	}
+	if len(x.pending)+len(raw) > lagBytes {
+		x.drop()
+		return
+	}
+	x.pending = append(x.pending, raw...)
+}
+
+func (x *textScreen) drop() {
+	if x.emu != nil {
+		_ = x.emu.Close()
+	}
+	*x = textScreen{}
+}
+
+func (x *textScreen) resize(cols, rows int) {
+	if x.emu == nil {
+		return
+	}
+	x.guard(func() {
+		x.catchUp()
+		x.emu.Resize(cols, rows)
+	})
+}
+
+// guard runs f on the emulator. The bytes are whatever a program prints; if
+// they break the emulator only the emulator is lost.
+func (x *textScreen) guard(f func()) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			x.emu, x.pending = nil, nil
+			ok = false
+		}
+	}()
+	f()
+	return true
+}
+
+func (x *textScreen) catchUp() {
+	_, _ = x.emu.Write(x.pending)
+	x.pending = x.pending[:0]
+}
+
+// ready makes the emulator equal to the end of the ring.
+func (x *textScreen) ready(r *ring, s *screenState) bool {
+	return x.guard(func() {
+		if x.emu == nil {
+			x.emu = vt.NewEmulator(s.cols, s.rows)
+			x.emu.SetScrollbackSize(scrollbackRows)
+			// It answers queries into a pipe and would block without a reader; the
+			// closed pipe refuses at once.
+			if c, ok := x.emu.InputPipe().(io.Closer); ok {
+				_ = c.Close()
+			}
+			x.pending = r.tail(lagBytes)
+		}
+		x.catchUp()
+	})
+}
+
+// cursor is the cursor's place from 1.
+func (x *textScreen) cursor(r *ring, s *screenState) (row, col int) {
+	row, col = 1, 1
+	if x.ready(r, s) {
+		x.guard(func() {
+			p := x.emu.CursorPosition()
+			row, col = p.Y+1, p.X+1
+		})
+	}
+	return min(max(row, 1), s.rows), min(max(col, 1), s.cols)
+}
+
+// text are the last rows.
+func (x *textScreen) text(r *ring, s *screenState, rows int) []string {
+	var out []string
+	if !x.ready(r, s) {
+		return nil
+	}
+	x.guard(func() {
+		screen := strings.Split(x.emu.String(), "\n")
+		for len(screen) > 0 && strings.TrimSpace(screen[len(screen)-1]) == "" {
+			screen = screen[:len(screen)-1]
+		}
+		if !x.emu.IsAltScreen() {
+			for y := range x.emu.ScrollbackLen() {
+				var line strings.Builder
+				for col := 0; col < x.emu.Width(); {
+					cell := x.emu.ScrollbackCellAt(col, y)
+					if cell == nil || cell.Width == 0 {
+						if cell == nil {
+							break
+						}
+						col++
+						continue
+					}
+					if cell.Content == "" {
+						line.WriteByte(' ')
+					} else {
+						line.WriteString(cell.Content)
+					}
+					col += max(cell.Width, 1)
+				}
+				out = append(out, line.String())
+			}
+		}
+		out = append(out, screen...)
+	})
+	for i := range out {
+		out[i] = strings.TrimRight(out[i], " ")
+	}
+	if rows > 0 && len(out) > rows {
+		out = out[len(out)-rows:]
+	}
+	return out
+}
