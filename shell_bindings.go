@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/wailsapp/wails/v2/pkg/runtime"
 
@@ -76,6 +79,20 @@ func (a *App) Notify(id, title, text string) error {
 		return nil
 	}
 	return runtime.SendNotification(a.ctx, runtime.NotificationOptions{ID: id, Title: title, Body: text})
+}
+
+// domReady asks the page for a sign after its first two animation frames.
+func (a *App) domReady(ctx context.Context) {
+	if a.args.ReportPaint {
+		runtime.WindowExecJS(ctx, "requestAnimationFrame(()=>requestAnimationFrame(()=>window.go.main.App.Painted()))")
+	}
+}
+
+// Painted is called after the first animation frames with --report-paint.
+func (a *App) Painted() {
+	if a.args.ReportPaint {
+		fmt.Println("painted", time.Now().UnixNano())
+	}
 }
 
 // Show brings the window to the front.

@@ -44,6 +44,7 @@ func (a *App) options() *options.App {
 		},
 		Menu:          a.menu(),
 		OnStartup:     a.startup,
+		OnDomReady:    a.domReady,
 		OnBeforeClose: a.beforeClose,
 		OnShutdown:    func(context.Context) { a.close() },
 		Bind:          []any{a},

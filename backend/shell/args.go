@@ -19,6 +19,8 @@ type Args struct {
 	// Open is what to show first: the target of a whippletree: link.
 	Open    string
 	Version bool
+	// ReportPaint prints when the page was painted first, for measurements.
+	ReportPaint bool
 }
 
 // ParseArgs reads the arguments after the program's name. Unknown links are an
@@ -30,6 +32,7 @@ func ParseArgs(argv []string, out io.Writer) (Args, error) {
 	f.BoolVar(&a.InProcess, "in-process", false, "run the host inside this process")
 	f.BoolVar(&a.SafeGPU, "safe-gpu", false, "switch accelerated drawing off (blank or torn windows)")
 	f.StringVar(&a.Window, "window", "main", "which window to open: main or chat/<id>")
+	f.BoolVar(&a.ReportPaint, "report-paint", false, "print \"painted\" and the time in ns after the first paint")
 	f.BoolVar(&a.Version, "version", false, "print the version and end")
 	if err := f.Parse(argv); err != nil {
 		return Args{}, err

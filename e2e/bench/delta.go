@@ -1,0 +1,217 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/api"
+	"github.com/whippletree-app/whippletree/backend/model"
+)
+
+const deltas = 100_000
+
+// measureDelta: a hundred thousand deltas on an agent's pipe to the events on
+// the socket, beside a bare copy from pipe to file of as many lines.
+func measureDelta(l *Lab) []Figure {
+	cpu := Figure{What: "host processor time a delta", Unit: "us", Target: atMost(10, "us"), Note: fmt.Sprintf("%d deltas, all counted and in order at the client", deltas)}
+	first := Figure{What: "first delta on the pipe -> event", Unit: "ms", Target: atMostMore(16, "ms"),
+		Note: "ours counts from the prompt's acceptance with the agent already started; the floor from the start of its child"}
+	fail := func(err error) []Figure {
+		cpu.Err, first.Err = err, err
+		return []Figure{cpu, first}
+	}
+	host, err := l.Host()
+	if err != nil {
+		return fail(err)
+	}
+	pipe, err := l.Floor("pipe")
+	if err != nil {
+		return fail(err)
+	}
+	for range l.Runs {
+		r, err := l.Start(env(l.tmp), pipe, "copy", strconv.Itoa(deltas))
+		if err != nil {
+			return fail(err)
+		}
+		line, err := r.Line()
+		r.Stop()
+		if err != nil {
+			return fail(err)
+		}
+		var got int
+		var at, used float64
+		if _, err := fmt.Sscan(line, &got, &at, &used); err != nil || got != deltas {
+			return fail(fmt.Errorf("the floor said %q", line))
+		}
+		ourUse, ourFirst, err := l.deltas(host)
+		if err != nil {
+			return fail(err)
+		}
+		cpu.Floor, cpu.Ours = append(cpu.Floor, used/deltas), append(cpu.Ours, float64(ourUse.Microseconds())/deltas)
+		first.Floor, first.Ours = append(first.Floor, at/1000), append(first.Ours, ms(ourFirst))
+	}
+	return []Figure{cpu, first}
+}
+
+// deltas runs one chat of the rehearsal with load and returns the host's
+// processor time for it and the time from the first running event to the first
+// text.
+func (l *Lab) deltas(program string) (used, first time.Duration, err error) {
+	home, err := l.Home()
+	if err != nil {
+		return 0, 0, err
+	}
+	r, client, _, err := l.Serve(program, home, "REHEARSAL_HOME="+string(rehearsalHome(home)))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer r.Stop()
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if _, err := api.Call[model.TrustQuestion](ctx, client, "trust.grant", api.TrustGrant{Cwd: home, State: "trusted"}); err != nil {
+		return 0, 0, err
+	}
+	options, err := json.Marshal(map[string]any{"pace": "none", "deltas": deltas})
+	if err != nil {
+		return 0, 0, err
+	}
+	chat, err := api.Call[api.ChatResult](ctx, client, "chats.create", api.CreateChat{
+		ClientID: "bench-" + filepath.Base(home), Harness: "rehearsal", Kind: agent.KindWorkspace, Cwd: home, Options: options,
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	w := &counter{done: make(chan error, 1), text: map[string]int{}}
+	if _, err := client.Subscribe(ctx, api.TopicChat+chat.Chat.ID, api.Subscriber{
+		Snapshot: func(raw json.RawMessage) { w.snapshot(raw) }, Event: w.event,
+	}); err != nil {
+		return 0, 0, err
+	}
+	before, err := cpuOf(r.Pid())
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := api.Call[api.SendResult](ctx, client, "chats.send", api.SendPrompt{
+		ChatID: chat.Chat.ID, ClientID: "p-" + filepath.Base(home), Text: "load",
+	}); err != nil {
+		return 0, 0, err
+	}
+	select {
+	case err = <-w.done:
+	case <-ctx.Done():
+		err = fmt.Errorf("%d of %d deltas after two minutes", w.next, deltas)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	after, err := cpuOf(r.Pid())
+	if err != nil {
+		return 0, 0, err
+	}
+	return after - before, w.firstText.Sub(w.opened), nil
+}
+
+// counter follows a chat's text and proves that every counted delta arrived,
+// once and in order: the load is "000001 000002 ...".
+type counter struct {
+	done      chan error
+	text      map[string]int // bytes of each row so far
+	rest      string
+	next      int
+	opened    time.Time
+	firstText time.Time
+	ended     bool
+}
+
+func (c *counter) snapshot(raw json.RawMessage) {
+	var chat model.Chat
+	if json.Unmarshal(raw, &chat) != nil {
+		return
+	}
+	if c.next > 0 {
+		c.finish(fmt.Errorf("events were lost: a second snapshot after %d deltas", c.next))
+	}
+}
+
+func (c *counter) event(e api.Event) {
+	switch e.Type {
+	case api.EventTurn:
+		var t api.TurnChanged
+		if json.Unmarshal(e.Data, &t) != nil {
+			return
+		}
+		if t.End == nil {
+			if c.opened.IsZero() {
+				c.opened = time.Now()
+			}
+			return
+		}
+		if c.next != deltas {
+			c.finish(fmt.Errorf("the turn ended after %d of %d deltas", c.next, deltas))
+			return
+		}
+		c.finish(nil)
+	case api.EventRow:
+		var row model.Row
+		if json.Unmarshal(e.Data, &row) != nil || row.Type != agent.ItemText {
+			return
+		}
+		// The first part of a text comes as a row, what follows as appends; the
+		// settled row comes again at the end.
+		if _, known := c.text[row.ID]; !known {
+			c.add(row.ID, 0, row.Text)
+		}
+	case api.EventAppend:
+		var a api.Appended
+		if json.Unmarshal(e.Data, &a) == nil {
+			if _, known := c.text[a.ID]; known {
+				c.add(a.ID, a.At, a.Text)
+			}
+		}
+	}
+}
+
+func (c *counter) add(id string, at int, text string) {
+	if c.firstText.IsZero() && text != "" {
+		c.firstText = time.Now()
+	}
+	if at != c.text[id] {
+		c.finish(fmt.Errorf("an append at %d, the text has %d bytes", at, c.text[id]))
+		return
+	}
+	c.text[id] += len(text)
+	all := c.rest + text
+	for {
+		word, rest, ok := strings.Cut(all, " ")
+		if !ok {
+			break
+		}
+		all = rest
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		n, err := strconv.Atoi(word)
+		if err != nil || n != c.next+1 {
+			c.finish(fmt.Errorf("delta %d was followed by %q", c.next, word))
+			return
+		}
+		c.next = n
+	}
+	c.rest = all
+}
+
+func (c *counter) finish(err error) {
+	if !c.ended {
+		c.ended = true
+		c.done <- err
+	}
+}
