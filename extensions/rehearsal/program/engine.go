@@ -77,6 +77,9 @@ func newEngine(opt Options, home string, f face, stderr io.Writer) (*engine, err
 // this process held until now.
 func (e *engine) open(resume, id, before string) error {
 	asked := wire.Settings{Model: e.opt.Model, Mode: e.opt.Mode, Thinking: e.opt.Thinking}
+	if before != "" { // what was chosen since then stays
+		asked = wire.Settings{}
+	}
 	e.settings = settingsFrom(asked, e.settings)
 	e.session, e.title, e.usage, e.past, e.file = "", "", wire.Usage{ContextMax: 200_000}, nil, nil
 	if e.opt.NoSession {
@@ -217,6 +220,22 @@ func (e *engine) interrupt() {
 	}
 	t.stop()
 	<-t.done
+}
+
+// stopTurn asks the running turn to stop and does not wait.
+func (e *engine) stopTurn() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.turn != nil {
+		e.turn.stop()
+	}
+}
+
+// clear begins a new session in this process. No turn may be running.
+func (e *engine) clear() error {
+	before := e.session
+	e.file.close()
+	return e.open("", "", before)
 }
 
 // steer hands text to the running turn; false when there is none.

@@ -41,6 +41,7 @@ var commands = []wire.Command{
 	{Name: "question", About: "Ask you something"},
 	{Name: "agents", About: "Send out two helpers"},
 	{Name: "later", About: "Come back by itself a moment after the turn"},
+	{Name: "wait", About: "Stand still until stopped or spoken to"},
 	{Name: "long", About: "A long answer"},
 	{Name: "fail", About: "A turn that fails"},
 }

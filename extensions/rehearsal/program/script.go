@@ -27,6 +27,7 @@ var scenes = []struct {
 	{[]string{"later", "background"}, false, (*stage).laterScene},
 	{[]string{"long"}, false, (*stage).longScene},
 	{[]string{"fail", "error"}, false, (*stage).failScene},
+	{[]string{"wait"}, false, (*stage).waitScene},
 	{[]string{"help"}, false, (*stage).helpScene},
 }
 
@@ -138,6 +139,32 @@ func (s *stage) failScene() error {
 		return err
 	}
 	return errors.New("The rehearsal failed this turn because you asked it to. Nothing is broken: send another message to go on.")
+}
+
+// waitScene stands still in the middle of an answer until it is stopped or
+// spoken to.
+func (s *stage) waitScene() error {
+	b := s.begin(wire.Block{Kind: wire.KindText})
+	const first = "I stand still in the middle of this answer. Stop me, or send a message and I go on: "
+	if err := s.stream(b, first); err != nil {
+		return err
+	}
+	said := b.Text
+	for !s.e.steersWaiting(s.turn) {
+		select {
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		case <-s.turn.nudge:
+		}
+	}
+	s.drainNudge()
+	err := s.stream(b, "there you are.")
+	b.Text = said + b.Text
+	if err != nil {
+		return err
+	}
+	s.finish(b, "")
+	return s.hearSteers(false)
 }
 
 func (s *stage) laterScene() error {

@@ -224,10 +224,7 @@ func (s *stage) hearSteers(last bool) error {
 		if !ok {
 			return s.ctx.Err()
 		}
-		select {
-		case <-s.turn.nudge:
-		default:
-		}
+		s.drainNudge()
 		s.e.face.Delivery(p.clientID, "started")
 		s.heard += len(p.text)
 		s.whole(wire.Block{Kind: wire.KindUser, Text: p.text, ClientID: p.clientID})
@@ -237,6 +234,13 @@ func (s *stage) hearSteers(last bool) error {
 		}
 		s.finish(b, "")
 		s.e.face.Delivery(p.clientID, "completed")
+	}
+}
+
+func (s *stage) drainNudge() {
+	select {
+	case <-s.turn.nudge:
+	default:
 	}
 }
 

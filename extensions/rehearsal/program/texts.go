@@ -12,6 +12,7 @@ I am **Rehearsal**, a small agent that ships with Whippletree. I work offline, f
 - **question**: I ask you something
 - **agents**: I send out two helpers
 - **later**: I come back by myself after the turn
+- **wait**: I stand still until you stop me or say something
 - **long** and **fail**: what they say
 
 You can combine them in one message:
@@ -35,6 +36,7 @@ const helpAnswer = `### What this rehearsal can show
 | **question** | a card with three kinds of questions |
 | **agents** | two helpers with rows of their own |
 | **later** | a turn the agent starts by itself |
+| **wait** | a turn that stands still until you stop it or say something |
 | **long** | an answer long enough to scroll |
 | **fail** | a turn that fails |
 
