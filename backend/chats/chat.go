@@ -288,6 +288,12 @@ func (c *chat) act(a action) bool {
 		c.end(c.turn.end)
 	case actEndCanceled:
 		c.end(c.canceledEnd())
+	case actEndKilled:
+		if c.turn.end.Outcome == agent.OutcomeCompleted {
+			c.end(c.turn.end)
+			break
+		}
+		c.end(c.canceledEnd())
 	case actEndCrashed:
 		c.end(c.crashedEnd())
 	case actEndRefused, actEndOpen:

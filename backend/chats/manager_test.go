@@ -414,4 +414,3 @@ func TestEventsAreThoseOfTheAPI(t *testing.T) {
 		}
 	}
 }
-

@@ -174,6 +174,12 @@ func (r *record) all() []event {
 	return append([]event{}, r.list...)
 }
 
+func (r *record) watch(hook func(event)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hook = hook
+}
+
 // wait returns the first event that matches.
 func (r *record) wait(t *testing.T, what string, match func(event) bool) event {
 	t.Helper()
@@ -226,12 +232,12 @@ type actor struct {
 	scenes   chan *scene
 	handover agent.Handover
 	kinds    []agent.Kind
-	living   int
+	living   map[string]int // by chat
 	most     int
 	setup    func(*scene)
 }
 
-func newActor() *actor { return &actor{scenes: make(chan *scene, 1000)} }
+func newActor() *actor { return &actor{living: map[string]int{}, scenes: make(chan *scene, 1000)} }
 
 func (a *actor) Harness(id string) (agent.Harness, bool, bool) {
 	if id != "actor" {
@@ -253,8 +259,8 @@ func (a *actor) Open(ctx context.Context, req agent.OpenRequest, ev agent.Events
 	s := &scene{a: a, req: req, Events: ev, prompts: make(chan agent.Prompt, 100), ends: make(chan turnReturn), cancels: make(chan chan error, 100), shut: make(chan struct{})}
 	a.mu.Lock()
 	a.opens = append(a.opens, req)
-	a.living++
-	a.most = max(a.most, a.living)
+	a.living[req.ChatID]++
+	a.most = max(a.most, a.living[req.ChatID])
 	setup := a.setup
 	a.mu.Unlock()
 	if setup != nil {
@@ -263,7 +269,7 @@ func (a *actor) Open(ctx context.Context, req agent.OpenRequest, ev agent.Events
 	if a.open != nil {
 		if err := a.open(ctx, s); err != nil {
 			a.mu.Lock()
-			a.living--
+			a.living[req.ChatID]--
 			a.mu.Unlock()
 			return nil, err
 		}
@@ -352,7 +358,7 @@ func (s *scene) Close(ctx context.Context) error {
 	s.once.Do(func() {
 		close(s.shut)
 		s.a.mu.Lock()
-		s.a.living--
+		s.a.living[s.req.ChatID]--
 		s.a.mu.Unlock()
 	})
 	return nil

@@ -94,9 +94,6 @@ func (c *chat) item(it agent.Item) {
 		}
 	}
 	now := c.now()
-	if it.At == 0 {
-		it.At = now.UnixMilli()
-	}
 	if it.Type == agent.ItemUser && c.echo(it) {
 		return
 	}
@@ -111,6 +108,12 @@ func (c *chat) item(it agent.Item) {
 			c.tl.late++
 			return
 		}
+	}
+	if it.At == 0 {
+		it.At = l.row.At // the same snapshot again is the same row
+	}
+	if it.At == 0 {
+		it.At = now.UnixMilli()
 	}
 	l.set(it)
 	l.row.Provisional = l.row.Open()

@@ -63,6 +63,7 @@ const (
 	actKill                      // call Close
 	actEnd                       // give the turn its end, if it has none
 	actEndCanceled               // give the turn the end "canceled", if it has none
+	actEndKilled                 // the same, unless the agent had completed it
 	actEndCrashed                // give the turn the end "crashed", if it has none
 	actEndRefused                // give the turn the end "refused", mark the prompt failed
 	actEndOpen                   // give the turn the end "could not be started"
@@ -289,8 +290,8 @@ var table = [phases][happenings]move{
 		hapOpened:       to(phKilling),
 		hapOpenFailed:   to(phKilling),
 		hapAgentTurn:    to(phKilling),
-		hapEnded:        to(phKilling, actEnd),
-		hapRefused:      to(phKilling, actEndRefused),
+		hapEnded:        to(phKilling, actEndKilled),
+		hapRefused:      to(phKilling, actEndCanceled),
 		hapStop:         to(phKilling),
 		hapCancelOK:     to(phKilling),
 		hapCancelFailed: to(phKilling),

@@ -1,0 +1,242 @@
+package chats
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/model"
+)
+
+// Any interleaving of prompts, stops, answers, events of the agent, deaths and
+// ends keeps the rules: one end per turn, nothing of a turn after it, no prompt
+// twice, never stuck.
+func TestAnyInterleavingKeepsTheRules(t *testing.T) {
+	s := newStage(t, func(o *Options) {
+		o.StopBound, o.CloseBound, o.SilentAfter = 40*time.Millisecond, time.Second, time.Hour
+		o.Frame = time.Nanosecond
+	})
+	chats := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		chats++
+		s.log.mu.Lock()
+		s.log.list = nil
+		s.log.mu.Unlock()
+		for len(s.agent.scenes) > 0 {
+			<-s.agent.scenes
+		}
+		sum, err := s.m.Create(ctx, CreateRequest{ClientID: fmt.Sprintf("r%d", chats), Harness: "actor", Cwd: s.dir})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		p := &play{s: s, id: sum.ID}
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			p.step(rt)
+		}
+		p.finish(rt)
+		p.check(rt)
+	})
+}
+
+type play struct {
+	s      *stage
+	id     string
+	sent   int
+	items  int
+	asks   int
+	scene  *scene
+	all    []*scene
+	answer []chan agent.ApprovalAnswer
+}
+
+func (p *play) current() *scene {
+	for {
+		select {
+		case sc := <-p.s.agent.scenes:
+			if sc.req.ChatID != p.id {
+				continue // a Send of the chat before, late
+			}
+			p.scene = sc
+			p.all = append(p.all, sc)
+			continue
+		default:
+		}
+		return p.scene
+	}
+}
+
+func (p *play) step(rt *rapid.T) {
+	sc := p.current()
+	kind := rapid.SampledFrom([]string{"send", "send", "now", "steer", "stop", "item", "item", "append", "tool", "ask", "answer", "end", "end", "refuse", "cancelOK", "cancelErr", "exit", "agentTurn", "agentEnd", "close", "sync"}).Draw(rt, "what")
+	switch kind {
+	case "send", "now", "steer":
+		p.sent++
+		how := kind
+		if how == "send" {
+			how = ""
+		}
+		go func(n int) { // its answer may wait for the probe
+			_, _ = p.s.m.Send(ctx, SendRequest{ChatID: p.id, ClientID: fmt.Sprintf("c%d", n), Text: "x", How: how})
+		}(p.sent)
+	case "stop":
+		_, _ = p.s.m.StopTurn(ctx, p.id)
+	case "close":
+		go func() { _ = p.s.m.CloseChat(ctx, p.id) }()
+	case "answer":
+		for _, c := range p.s.m.Approvals() {
+			if c.ChatID == p.id {
+				_, _, _ = p.s.m.Answer(ctx, person, Answer{ChatID: p.id, ApprovalID: c.ID, Answer: agent.ApprovalAnswer{OptionID: "a"}})
+				break
+			}
+		}
+	case "sync":
+		_, _ = p.s.m.Get(ctx, p.id)
+	}
+	if sc == nil {
+		return
+	}
+	p.items++
+	switch kind {
+	case "item":
+		sc.say(fmt.Sprintf("t%d", p.items), "text", p.items%2 == 0)
+	case "append":
+		sc.Append(fmt.Sprintf("t%d", p.items-1), "more")
+	case "tool":
+		sc.Item(agent.Item{ID: fmt.Sprintf("x%d", p.items), Type: agent.ItemTool, CallID: "x", Name: "Bash", Tool: agent.ToolExecute, State: agent.StateRunning})
+	case "ask":
+		p.asks++
+		p.answer = append(p.answer, askFor(sc, ctx, runTool(fmt.Sprintf("q%d", p.asks))))
+	case "end":
+		p.end(sc, turnReturn{end: agent.TurnEnd{Outcome: agent.OutcomeCompleted}})
+	case "refuse":
+		p.end(sc, turnReturn{err: errors.New("no")})
+	case "cancelOK":
+		p.cancel(sc, nil)
+	case "cancelErr":
+		p.cancel(sc, errors.New("no"))
+	case "exit":
+		sc.Exit(agent.Exit{Code: 1})
+	case "agentTurn":
+		sc.Turn(agent.TurnEvent{Origin: agent.OriginAgent})
+	case "agentEnd":
+		sc.Turn(agent.TurnEvent{Origin: agent.OriginAgent, End: &agent.TurnEnd{Outcome: agent.OutcomeCompleted}})
+	}
+}
+
+func (p *play) end(sc *scene, r turnReturn) {
+	select {
+	case sc.ends <- r:
+	default: // no prompt waits
+	}
+}
+
+func (p *play) cancel(sc *scene, err error) {
+	select {
+	case ch := <-sc.cancels:
+		ch <- err
+	default:
+	}
+}
+
+// finish plays an obedient agent until nothing is left to do.
+func (p *play) finish(rt *rapid.T) {
+	deadline := time.Now().Add(15 * time.Second)
+	for {
+		sc := p.current()
+		for _, x := range p.all {
+			p.cancel(x, nil)
+		}
+		if sc != nil {
+			p.end(sc, turnReturn{end: agent.TurnEnd{Outcome: agent.OutcomeCompleted}})
+			sc.Turn(agent.TurnEvent{Origin: agent.OriginAgent, End: &agent.TurnEnd{Outcome: agent.OutcomeCompleted}})
+		}
+		c, err := p.s.m.Get(ctx, p.id)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		waits := 0
+		for _, e := range c.Queue {
+			if e.State != model.QueueFailed {
+				waits++
+				_, _ = p.s.m.EditQueue(ctx, QueueEdit{ChatID: p.id, ClientID: e.ClientID, Retry: true})
+			}
+		}
+		var open bool
+		_ = p.s.m.with(ctx, p.id, func(c *chat) error { open = c.busy(); return nil })
+		if !open && waits == 0 && c.Turn == model.TurnIdle {
+			return
+		}
+		if time.Now().After(deadline) {
+			rt.Fatalf("stuck: turn %s, open %v, queue %+v", c.Turn, open, c.Queue)
+		}
+		time.Sleep(time.Millisecond) // lets the agent's side run; nothing is asserted about it
+	}
+}
+
+func (p *play) check(rt *rapid.T) {
+	begun, ended := map[int64]int{}, map[int64]int{}
+	for _, e := range p.s.log.all() {
+		if e.topic != topicChat+p.id {
+			continue
+		}
+		switch d := e.data.(type) {
+		case TurnChanged:
+			if d.End == nil {
+				begun[d.Turn]++
+				if d.Turn > 1 && ended[d.Turn-1] != 1 {
+					rt.Fatalf("turn %d began before the end of the one before", d.Turn)
+				}
+			} else {
+				ended[d.Turn]++
+			}
+		case model.Row:
+			if ended[d.Turn] > 0 && begun[d.Turn] > 0 && d.Type != agent.ItemUser {
+				rt.Fatalf("row %s of turn %d after its end", d.ID, d.Turn)
+			}
+		}
+	}
+	for n, b := range begun {
+		if b != 1 || ended[n] != 1 {
+			rt.Fatalf("turn %d began %d times and ended %d times", n, b, ended[n])
+		}
+	}
+	seen := map[string]bool{}
+	for _, sc := range p.all {
+		for len(sc.prompts) > 0 {
+			pr := <-sc.prompts
+			if seen[pr.ClientID] {
+				rt.Fatalf("prompt %s was sent twice", pr.ClientID)
+			}
+			seen[pr.ClientID] = true
+		}
+	}
+	c, err := p.s.m.Get(ctx, p.id)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, r := range c.Items {
+		if r.Provisional || r.Open() {
+			rt.Fatalf("row %s is still open", r.ID)
+		}
+	}
+	if len(c.Approvals) != 0 {
+		rt.Fatalf("cards outlive their turns: %+v", c.Approvals)
+	}
+	_ = p.s.m.CloseChat(ctx, p.id) // an ask that comes only now wakes a turn of the agent's own
+	for _, ch := range p.answer {
+		select {
+		case <-ch:
+		case <-time.After(10 * time.Second):
+			rt.Fatal("an asker was never answered")
+		}
+	}
+	p.s.agent.mu.Lock()
+	defer p.s.agent.mu.Unlock()
+	if p.s.agent.most > 1 {
+		rt.Fatal("two processes of one chat lived at once")
+	}
+}
