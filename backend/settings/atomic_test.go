@@ -49,10 +49,9 @@ func TestC01KilledWhileSaving(t *testing.T) {
 		if _, err := out.Read(make([]byte, 6)); err != nil {
 			t.Fatal(err)
 		}
-		before := read(t, path)
 		for range 1 + round%7*50 {
 			// Reading is the clock: the kill falls anywhere in a save.
-			before = read(t, path)
+			before := read(t, path)
 			if doc, err := parse([]byte(before)); err != nil {
 				t.Fatalf("a reader found %q (%v)", before, err)
 			} else if !strings.Contains(string(doc.bytes()), "// kept") {

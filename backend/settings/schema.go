@@ -26,26 +26,28 @@ var schemaJSON []byte
 func Schema() json.RawMessage { return slices.Clone(schemaJSON) }
 
 type schema struct {
-	compiled *jsonschema.Schema
 	doc      map[string]any
+	compiled func() *jsonschema.Schema
 }
 
-// loadSchema compiles the embedded schema at its first use: a host whose file
-// has nothing in it never pays for it.
+// loadSchema reads the embedded schema once; it is compiled only when there is
+// something to check.
 var loadSchema = sync.OnceValue(func() *schema {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemaJSON))
 	if err != nil {
 		panic("settings: the embedded schema: " + err.Error())
 	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("settings.schema.json", doc); err != nil {
-		panic("settings: the embedded schema: " + err.Error())
-	}
-	compiled, err := c.Compile("settings.schema.json")
-	if err != nil {
-		panic("settings: the embedded schema: " + err.Error())
-	}
-	return &schema{compiled: compiled, doc: doc.(map[string]any)}
+	return &schema{doc: doc.(map[string]any), compiled: sync.OnceValue(func() *jsonschema.Schema {
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("settings.schema.json", doc); err != nil {
+			panic("settings: the embedded schema: " + err.Error())
+		}
+		compiled, err := c.Compile("settings.schema.json")
+		if err != nil {
+			panic("settings: the embedded schema: " + err.Error())
+		}
+		return compiled
+	})}
 })
 
 // fault is a broken rule with where it is.
@@ -55,8 +57,11 @@ type fault struct {
 }
 
 // check returns every broken rule of a document, with full paths.
-func (s *schema) check(doc any) []fault {
-	err := s.compiled.Validate(doc)
+func (s *schema) check(doc map[string]any) []fault {
+	if len(doc) == 0 {
+		return nil
+	}
+	err := s.compiled().Validate(doc)
 	var v *jsonschema.ValidationError
 	if err == nil || !errors.As(err, &v) {
 		return nil
