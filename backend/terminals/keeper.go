@@ -21,7 +21,7 @@ type keeper interface {
 const (
 	normalBudget = 1 << 20
 	otherBudget  = 512 << 10
-	chunkBytes   = 32 << 10
+	chunkBytes   = 16 << 10
 )
 
 // chunk is a piece of output that begins at a token, with the state a

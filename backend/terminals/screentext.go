@@ -7,9 +7,14 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// lagBytes is how far the emulator may fall behind before it is thrown away:
-// it parses scrolling text slower than programs print it.
-const lagBytes = 256 << 10
+// How much of the output the emulator is made from: the cursor needs little
+// more than a screen, text needs the rows above it. It parses scrolling text
+// slower than programs print it (20 us a line), so that more would block the
+// terminal; when it falls further behind than that it is thrown away.
+const (
+	cursorBytes = 32 << 10
+	textBytes   = 128 << 10
+)
 
 // scrollbackRows bounds the rows that text can return beside the screen.
 const scrollbackRows = 2000
@@ -20,6 +25,7 @@ const scrollbackRows = 2000
 // widths, and is never what a window is restored from.
 type textScreen struct {
 	emu     *vt.Emulator
+	made    int // from how many bytes
 	pending []byte
 }
 
@@ -27,7 +33,7 @@ func (x *textScreen) write(raw []byte) {
 	if x.emu == nil {
 		return
 	}
-	if len(x.pending)+len(raw) > lagBytes {
+	if len(x.pending)+len(raw) > cursorBytes {
 		x.drop()
 		return
 	}
@@ -56,7 +62,7 @@ func (x *textScreen) resize(cols, rows int) {
 func (x *textScreen) guard(f func()) (ok bool) {
 	defer func() {
 		if recover() != nil {
-			x.emu, x.pending = nil, nil
+			*x = textScreen{}
 			ok = false
 		}
 	}()
@@ -70,7 +76,10 @@ func (x *textScreen) catchUp() {
 }
 
 // ready makes the emulator equal to the end of the ring.
-func (x *textScreen) ready(r *ring, s *screenState) bool {
+func (x *textScreen) ready(r *ring, s *screenState, n int) bool {
+	if x.made < n {
+		x.drop()
+	}
 	return x.guard(func() {
 		if x.emu == nil {
 			x.emu = vt.NewEmulator(s.cols, s.rows)
@@ -80,7 +89,7 @@ func (x *textScreen) ready(r *ring, s *screenState) bool {
 			if c, ok := x.emu.InputPipe().(io.Closer); ok {
 				_ = c.Close()
 			}
-			x.pending = r.tail(lagBytes)
+			x.made, x.pending = n, r.tail(n)
 		}
 		x.catchUp()
 	})
@@ -89,7 +98,7 @@ func (x *textScreen) ready(r *ring, s *screenState) bool {
 // cursor is the cursor's place from 1.
 func (x *textScreen) cursor(r *ring, s *screenState) (row, col int) {
 	row, col = 1, 1
-	if x.ready(r, s) {
+	if x.ready(r, s, cursorBytes) {
 		x.guard(func() {
 			p := x.emu.CursorPosition()
 			row, col = p.Y+1, p.X+1
@@ -101,7 +110,7 @@ func (x *textScreen) cursor(r *ring, s *screenState) (row, col int) {
 // text are the last rows.
 func (x *textScreen) text(r *ring, s *screenState, rows int) []string {
 	var out []string
-	if !x.ready(r, s) {
+	if !x.ready(r, s, textBytes) {
 		return nil
 	}
 	x.guard(func() {
