@@ -303,7 +303,10 @@ func (c *conn) reply(id json.RawMessage, result any) {
 
 func (c *conn) fail(id json.RawMessage, code int, err error) {
 	var e *Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) && c.server.opts.Explain != nil {
+		e = c.server.opts.Explain(err)
+	}
+	if e == nil {
 		e = &Error{Code: CodeInternal, Message: err.Error()}
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 			e.Code = CodeBusy

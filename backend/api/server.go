@@ -26,6 +26,9 @@ const (
 type ServerOptions struct {
 	Hub *Hub
 	Log *slog.Logger
+	// Explain turns an error of a domain into one of the API; nil when it does
+	// not know it.
+	Explain func(error) *Error
 	// Opened is called after a connection said hello, Closed when it is gone
 	// (also when it never said hello). Both from the connection's goroutine.
 	Opened func(*Caller)

@@ -1,0 +1,246 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+
+	"github.com/whippletree-app/whippletree/backend/api"
+	"github.com/whippletree-app/whippletree/backend/chats"
+	"github.com/whippletree-app/whippletree/backend/model"
+	"github.com/whippletree-app/whippletree/backend/settings"
+)
+
+func pid() int { return os.Getpid() }
+
+// bind gives every method of the API its handler.
+func (h *Host) bind() {
+	h.bindHost()
+	h.bindChats()
+	h.bindApprovals()
+	h.bindTerminals()
+	h.bindSettings()
+	h.bindSessions()
+	h.bindHandoff()
+}
+
+func (h *Host) bindHost() {
+	s := h.server
+	api.Handle(s, "host.hello", func(_ context.Context, _ *api.Caller, _ api.Hello) (api.HelloResult, error) {
+		return api.HelloResult{Host: h.info()}, nil
+	})
+	api.Handle(s, "host.info", func(context.Context, *api.Caller, api.None) (api.HelloResult, error) {
+		return api.HelloResult{Host: h.info()}, nil
+	})
+	api.Handle(s, "host.goodbye", h.goodbye)
+	api.Handle(s, "host.raise", func(_ context.Context, _ *api.Caller, r api.Raise) (api.RaiseResult, error) {
+		h.hub.Publish(api.TopicHost, api.EventRaise, r)
+		return api.RaiseResult{Windows: h.windows.count()}, nil
+	})
+	api.HandleConcurrent(s, "host.doctor", func(ctx context.Context, _ *api.Caller, _ api.None) (api.DoctorResult, error) {
+		return api.DoctorResult{Checks: h.doctor(ctx)}, nil
+	})
+	api.Handle(s, "harnesses.list", func(context.Context, *api.Caller, api.None) (api.Harnesses, error) {
+		return api.Harnesses{Harnesses: h.harnesses.all()}, nil
+	})
+	api.HandleConcurrent(s, "harnesses.setEnabled", func(_ context.Context, _ *api.Caller, r api.HarnessSwitch) (api.Harnesses, error) {
+		if _, _, ok := h.harnesses.Harness(r.Harness); !ok {
+			return api.Harnesses{}, notFound("There is no agent %q.", r.Harness)
+		}
+		if _, err := h.settings.Set("harnesses."+r.Harness+".enabled", json.RawMessage(boolText(r.Enabled))); err != nil {
+			return api.Harnesses{}, err
+		}
+		return api.Harnesses{Harnesses: h.harnesses.all()}, nil
+	})
+	api.HandleConcurrent(s, "harnesses.refresh", func(ctx context.Context, _ *api.Caller, r api.HarnessRefresh) (api.Harnesses, error) {
+		h.harnesses.refreshed(ctx, r.Harness)
+		return api.Harnesses{Harnesses: h.harnesses.all()}, nil
+	})
+	api.HandleConcurrent(s, "catalog.get", func(ctx context.Context, _ *api.Caller, r api.CatalogRequest) (api.CatalogResult, error) {
+		return h.harnesses.catalog(ctx, r)
+	})
+}
+
+func boolText(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}
+
+// goodbye ends the caller's lease, or tells what still runs when the host was
+// to be quit without force.
+func (h *Host) goodbye(_ context.Context, c *api.Caller, r api.Goodbye) (api.GoodbyeResult, error) {
+	res := api.GoodbyeResult{RunningTurns: h.chats.RunningTurns(), Terminals: h.terminals.BusyCount()}
+	if r.QuitHost && !r.Force && res.RunningTurns+res.Terminals > 0 {
+		return res, nil
+	}
+	h.windows.goodbye(c)
+	h.leases.goodbye(c)
+	if r.QuitHost {
+		h.end()
+	}
+	select {
+	case <-h.ending:
+		res.Ending = true
+	default:
+	}
+	return res, nil
+}
+
+// caller is who asks, as the chats know it. Where is set for a person.
+func (h *Host) caller(c *api.Caller) chats.Caller {
+	who := chats.Caller{Pid: c.Pid, By: c.Client()}
+	if where, err := h.people.who(c.Pid); err == nil {
+		who.Where = where
+	} else {
+		who.Where = err.Error()
+	}
+	return who
+}
+
+func (h *Host) bindChats() {
+	s := h.server
+	api.Handle(s, "chats.list", func(context.Context, *api.Caller, api.None) (api.Chats, error) {
+		return api.Chats{Chats: fit(h.chats.List())}, nil
+	})
+	api.HandleConcurrent(s, "chats.create", func(ctx context.Context, _ *api.Caller, r api.CreateChat) (api.ChatResult, error) {
+		sum, err := h.chats.Create(ctx, chats.CreateRequest{
+			ClientID: r.ClientID, Harness: r.Harness, Kind: r.Kind, Cwd: r.Cwd, Title: r.Title, Model: r.Model,
+			Mode: r.Mode, Thinking: r.Thinking, Features: r.Features, Options: r.Options, Adopt: r.Adopt,
+		})
+		if err == nil && r.Prompt != "" {
+			_, err = h.chats.Send(ctx, chats.SendRequest{ChatID: sum.ID, ClientID: r.ClientID + "-prompt", Text: r.Prompt})
+			if now, ok := h.chats.Summary(sum.ID); ok {
+				sum = now
+			}
+		}
+		return api.ChatResult{Chat: sum}, err
+	})
+	api.Handle(s, "chats.rows", func(ctx context.Context, _ *api.Caller, r api.RowsRequest) (api.RowsResult, error) {
+		rows, total, err := h.chats.Rows(ctx, r.ChatID, r.Before, r.After, r.Limit)
+		return api.RowsResult{Rows: orEmpty(rows), Total: total}, err
+	})
+	api.Handle(s, "chats.content", func(ctx context.Context, _ *api.Caller, r api.ContentRequest) (api.ContentResult, error) {
+		text, next, size, err := h.chats.Content(ctx, r.ChatID, r.ItemID, r.Field, r.Offset)
+		return api.ContentResult{Text: text, Next: next, Size: size}, err
+	})
+	api.Handle(s, "chats.send", func(ctx context.Context, _ *api.Caller, r api.SendPrompt) (api.SendResult, error) {
+		sent, err := h.chats.Send(ctx, chats.SendRequest{
+			ChatID: r.ChatID, ClientID: r.ClientID, Text: r.Text, Attachments: r.Attachments, How: r.How,
+		})
+		return api.SendResult{State: sent.State, Turn: sent.Turn, Note: sent.Note}, err
+	})
+	api.HandleConcurrent(s, "chats.stop", func(ctx context.Context, _ *api.Caller, r api.ChatRef) (api.StopResult, error) {
+		st, err := h.chats.StopTurn(ctx, r.ChatID)
+		return api.StopResult{Turn: st.Turn, Error: st.Err}, err
+	})
+	api.HandleConcurrent(s, "chats.set", func(ctx context.Context, c *api.Caller, r api.ChatSetting) (api.SettingResult, error) {
+		sum, notice, err := h.chats.Set(ctx, h.caller(c), r.ChatID, r.Name, r.Value)
+		return api.SettingResult{Chat: sum, Notice: notice}, err
+	})
+	api.Handle(s, "chats.queue", func(ctx context.Context, _ *api.Caller, r api.QueueEdit) (api.QueueResult, error) {
+		list, err := h.chats.EditQueue(ctx, chats.QueueEdit(r))
+		return api.QueueResult{Queue: orEmpty(list)}, err
+	})
+	api.HandleConcurrent(s, "chats.rewind", func(ctx context.Context, _ *api.Caller, r api.RewindRequest) (api.None, error) {
+		return api.None{}, h.chats.Rewind(ctx, r.ChatID, r.ItemID)
+	})
+	api.HandleConcurrent(s, "chats.fork", func(ctx context.Context, _ *api.Caller, r api.ChatRef) (api.ChatResult, error) {
+		sum, err := h.chats.Fork(ctx, r.ChatID)
+		return api.ChatResult{Chat: sum}, err
+	})
+	chatCall := func(name string, f func(context.Context, string) error) {
+		api.HandleConcurrent(s, name, func(ctx context.Context, _ *api.Caller, r api.ChatRef) (api.None, error) {
+			return api.None{}, f(ctx, r.ChatID)
+		})
+	}
+	chatCall("chats.close", h.chats.CloseChat)
+	chatCall("chats.remove", h.chats.Remove)
+	chatCall("chats.seen", h.chats.Seen)
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func (h *Host) bindApprovals() {
+	s := h.server
+	api.Handle(s, "approvals.list", func(context.Context, *api.Caller, api.None) (api.Approvals, error) {
+		return api.Approvals{Approvals: fit(h.chats.Approvals())}, nil
+	})
+	api.HandleConcurrent(s, "approvals.answer", func(ctx context.Context, c *api.Caller, r api.AnswerApproval) (api.AnswerResult, error) {
+		chat, err := h.chatOf(r)
+		if err != nil {
+			return api.AnswerResult{}, err
+		}
+		won, card, err := h.chats.Answer(ctx, h.caller(c), chats.Answer{
+			ChatID: chat, ApprovalID: r.ApprovalID, Revision: r.Revision, Answer: r.Answer,
+		})
+		return api.AnswerResult{Won: won, Card: card}, err
+	})
+	rules := func() api.Rules { return api.Rules{Rules: orEmpty(h.chats.Rules())} }
+	api.Handle(s, "approvals.rules", func(context.Context, *api.Caller, api.None) (api.Rules, error) { return rules(), nil })
+	api.Handle(s, "approvals.revokeRule", func(ctx context.Context, _ *api.Caller, r api.RuleRef) (api.Rules, error) {
+		err := h.chats.RevokeRule(ctx, r.ID)
+		return rules(), err
+	})
+	api.Handle(s, "approvals.audit", func(ctx context.Context, _ *api.Caller, r api.AuditRequest) (api.Audit, error) {
+		list, err := h.chats.Audit(ctx, r.Limit)
+		return api.Audit{Entries: fit(list)}, err
+	})
+	api.HandleConcurrent(s, "trust.check", func(ctx context.Context, _ *api.Caller, r api.TrustCheck) (model.TrustQuestion, error) {
+		return h.chats.TrustCheck(ctx, r.Harness, r.Cwd)
+	})
+	api.HandleConcurrent(s, "trust.grant", func(ctx context.Context, c *api.Caller, r api.TrustGrant) (model.TrustQuestion, error) {
+		return h.chats.TrustGrant(ctx, h.caller(c), r.Cwd, r.State)
+	})
+}
+
+// chatOf finds the chat of an approval that was named alone.
+func (h *Host) chatOf(r api.AnswerApproval) (string, error) {
+	if r.ChatID != "" {
+		return r.ChatID, nil
+	}
+	found := ""
+	for _, card := range h.chats.Approvals() {
+		if card.ID == r.ApprovalID {
+			if found != "" {
+				return "", &api.Error{Code: api.CodeConflict, Message: "Several chats have an approval " + r.ApprovalID + ": name the chat.", Fix: "whippletree approvals"}
+			}
+			found = card.ChatID
+		}
+	}
+	if found == "" {
+		return "", &api.Error{Code: api.CodeNotFound, Message: "No approval " + r.ApprovalID + " is open.", Fix: "whippletree approvals"}
+	}
+	return found, nil
+}
+
+func (h *Host) bindSettings() {
+	s := h.server
+	api.Handle(s, "settings.get", func(context.Context, *api.Caller, api.None) (api.SettingsResult, error) {
+		return api.SettingsResult{Settings: h.settings.Get()}, nil
+	})
+	api.HandleConcurrent(s, "settings.set", func(_ context.Context, _ *api.Caller, r api.SetSettings) (api.SettingsResult, error) {
+		got, err := h.settings.Set(r.Path, r.Value)
+		return api.SettingsResult{Settings: got}, err
+	})
+	api.Handle(s, "settings.schema", func(context.Context, *api.Caller, api.None) (api.SchemaResult, error) {
+		return api.SchemaResult{Schema: settings.Schema()}, nil
+	})
+	api.Handle(s, "uistate.get", func(ctx context.Context, _ *api.Caller, r api.UIStateGet) (api.UIState, error) {
+		v, err := h.store.UIState(ctx, r.Key)
+		return api.UIState{Key: r.Key, Value: v}, err
+	})
+	api.Handle(s, "uistate.set", func(ctx context.Context, _ *api.Caller, r api.UIState) (api.None, error) {
+		return api.None{}, h.store.SetUIState(ctx, r.Key, r.Value)
+	})
+	api.HandleConcurrent(s, "files.find", func(ctx context.Context, _ *api.Caller, r api.FilesRequest) (api.FilesResult, error) {
+		paths, err := findFiles(ctx, r)
+		return api.FilesResult{Paths: orEmpty(paths)}, err
+	})
+}

@@ -1,0 +1,418 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/agentkit"
+	"github.com/whippletree-app/whippletree/backend/api"
+	"github.com/whippletree-app/whippletree/backend/chats"
+	"github.com/whippletree-app/whippletree/backend/model"
+	"github.com/whippletree-app/whippletree/backend/processes"
+	"github.com/whippletree-app/whippletree/backend/settings"
+	"github.com/whippletree-app/whippletree/backend/shellenv"
+	"github.com/whippletree-app/whippletree/backend/store"
+	"github.com/whippletree-app/whippletree/backend/terminals"
+	"github.com/whippletree-app/whippletree/extensions"
+)
+
+// Options of a Host. Nothing else is read from the process's surroundings.
+type Options struct {
+	// Home is where all data is (see Home). UserHome is the person's home, where
+	// agents keep theirs.
+	Home, UserHome string
+	// Env is the environment the host was started with ("K=V"), User the login
+	// name or id, for the user database.
+	Env     []string
+	User    string
+	Version string
+	// Executable is the absolute path of `whippletree`; the desktop binary is
+	// found beside it. Windows are further paths that count as our window.
+	Executable string
+	Windows    []string
+	// SkipShell leaves the login shell's environment alone (tests).
+	SkipShell bool
+	// Keep lets the host stay without leases, as the setting does.
+	Keep bool
+	// Grace is how long a lost lease lasts; default 30 s.
+	Grace time.Duration
+	Log   *slog.Logger
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+}
+
+// Host is all of Whippletree but the window.
+type Host struct {
+	o       Options
+	log     *slog.Logger
+	epoch   string
+	socket  string
+	lock    *os.File
+	started time.Time
+
+	hub       *api.Hub
+	server    *api.Server
+	serving   chan struct{}
+	leases    *leases
+	windows   *windows
+	store     *store.Store
+	settings  *settings.File
+	watcher   *agentkit.Watcher
+	exits     *processes.ExitWatcher
+	env       *environment
+	harnesses *harnesses
+	chats     *chats.Manager
+	terminals *terminals.Manager
+	people    *people
+	observed  *observed
+	reaped    chan struct{}
+
+	ctx    context.Context // of everything in the background
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	stopOnce sync.Once
+	ending   chan struct{} // closed when the host wants to end
+	endOnce  sync.Once
+}
+
+// New checks the options; nothing is opened before Start.
+func New(o Options) (*Host, error) {
+	if !filepath.IsAbs(o.Home) {
+		return nil, fmt.Errorf("the home of the host is not an absolute path: %q", o.Home)
+	}
+	if o.Grace == 0 {
+		o.Grace = 30 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Host{
+		o: o, log: o.Log, epoch: uuid.NewString(), socket: SocketPath(o.Home), started: o.Now(),
+		serving: make(chan struct{}), ending: make(chan struct{}), reaped: make(chan struct{}),
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h, nil
+}
+
+// Socket is where the host listens.
+func (h *Host) Socket() string { return h.socket }
+
+// Done is closed when the host wants to end: its last lease did, or it was
+// asked to. The owner then calls Stop.
+func (h *Host) Done() <-chan struct{} { return h.ending }
+
+func (h *Host) end() { h.endOnce.Do(func() { close(h.ending) }) }
+
+// Start opens everything and returns when the socket answers. On an error
+// (ErrRunning: another host has the home) nothing is left open.
+func (h *Host) Start(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			_ = h.Stop(stop)
+		}
+	}()
+	if err := privateDir(h.o.Home); err != nil {
+		return fmt.Errorf("the folder for Whippletree's data: %w", err)
+	}
+	h.lock, err = lockHome(h.o.Home, Running{Pid: os.Getpid(), Socket: h.socket, Version: h.o.Version})
+	if err != nil {
+		return err
+	}
+	if err := h.build(ctx); err != nil {
+		return err
+	}
+	l, err := listen(h.socket)
+	if err != nil {
+		return fmt.Errorf("the host's socket: %w", err)
+	}
+	go func() {
+		defer close(h.serving)
+		if err := h.server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			h.log.Error("the socket stopped answering", "err", err)
+			h.end()
+		}
+	}()
+	h.leases.begin()
+	h.background()
+	return nil
+}
+
+// build opens the domains, bottom up.
+func (h *Host) build(ctx context.Context) (err error) {
+	dirs := map[string]string{"run": "", "cache": "", "private": "", "data": ""}
+	for name := range dirs {
+		dirs[name] = filepath.Join(h.o.Home, name)
+		if err := privateDir(dirs[name]); err != nil {
+			return err
+		}
+	}
+	h.hub = api.NewHub(h.epoch, h.log)
+	h.watcher = agentkit.NewWatcher(agentkit.WatcherOptions{Diagnostic: func(code, message string) {
+		h.log.Warn("watching folders", "code", code, "message", message)
+	}})
+	h.settings = settings.Open(settings.Options{
+		Path:  filepath.Join(h.o.Home, settings.FileName),
+		Watch: func(dir string) settings.Watch { return h.watcher.Watch(dir) },
+		OnChange: func(s model.Settings, _ settings.Values) {
+			h.hub.Publish(api.TopicSettings, api.EventValue, s)
+			h.settingsChanged()
+		},
+	})
+	if h.store, err = store.Open(h.o.Home); err != nil {
+		return err
+	}
+	h.exits = processes.NewExitWatcher()
+	h.env = newEnvironment(shellenv.Clean(h.o.Env))
+	kit := &agentkit.Host{
+		Home: h.o.UserHome, Env: h.env.get, DataDir: dirs["data"], CacheDir: dirs["cache"], RunDir: dirs["run"],
+		Executable: h.o.Executable, Watcher: h.watcher, Exits: h.exits, Ledger: ledger{h.store}, Log: h.log, Now: h.o.Now,
+	}
+	list := extensions.Builtin(kit)
+	h.terminals = terminals.New(terminals.Options{
+		Shell: h.shell(), Home: h.o.UserHome, Env: shellenv.Clean(h.o.Env), Version: h.o.Version, Exits: h.exits, Ledger: ledger{h.store},
+		OnChange: h.terminalChanged, OnActivity: h.activity,
+	})
+	h.harnesses = newHarnesses(h, list)
+	h.people = h.newPeople(list)
+	h.chats = chats.New(chats.Options{
+		Store: h.store, Harnesses: h.harnesses, Publisher: h.hub,
+		PrivateDir: func(id string) (string, error) {
+			dir := filepath.Join(dirs["private"], id)
+			return dir, privateDir(dir)
+		},
+		MayAnswer: h.mayAnswer, Project: h.project, Overrides: h.overrides, Log: h.log,
+		SilentAfter: time.Duration(h.settings.Values().Chats.SilentAfter) * time.Second,
+		IdleAfter:   idleAfter(h.settings.Values().Chats.ReleaseIdleAfter),
+	})
+	if h.observed, err = h.newObserved(kit, list); err != nil {
+		return err
+	}
+	h.chats.SetGuard(afterReap{h.reaped, h.observed.guard})
+	if _, err := h.chats.Start(ctx); err != nil {
+		return err
+	}
+	h.windows = newWindows(h)
+	h.leases = newLeases(h.o.Grace, h.keeps, h.end)
+	h.topics()
+	h.server = api.NewServer(os.Getuid(), api.ServerOptions{
+		Hub: h.hub, Log: h.log, Explain: explain, Opened: h.opened, Closed: h.closed,
+	})
+	h.bind()
+	return h.server.Check()
+}
+
+func idleAfter(minutes int) time.Duration {
+	if minutes == 0 {
+		return -1 // never
+	}
+	return time.Duration(minutes) * time.Minute
+}
+
+// background starts what nobody waits for.
+func (h *Host) background() {
+	h.wg.Go(func() { h.reap() })
+	h.wg.Go(func() {
+		if h.o.SkipShell {
+			h.env.set(shellenv.Clean(h.o.Env))
+			return
+		}
+		r := shellenv.Import(h.ctx, shellenv.Options{Home: h.o.UserHome, User: h.o.User, Base: h.o.Env})
+		if r.Err != nil {
+			h.log.Warn("login shell", "err", r.Err)
+		}
+		h.env.set(r.Env)
+	})
+	h.observed.start()
+	h.harnesses.refresh("")
+}
+
+// reap ends what an earlier host left behind, before the first prompt.
+func (h *Host) reap() {
+	defer close(h.reaped)
+	list, err := h.store.Helpers(h.ctx)
+	if err != nil {
+		h.log.Warn("the ledger of helpers cannot be read", "err", err)
+		return
+	}
+	helpers := make([]processes.Helper, 0, len(list))
+	for _, s := range list {
+		helpers = append(helpers, helperOf(s))
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, 10*time.Second)
+	defer cancel()
+	for _, r := range processes.Reap(ctx, helpers) {
+		if len(r.Left) == 0 {
+			ledger{h.store}.Ended(r.Helper.Identity)
+		}
+		if len(r.Ended) > 0 {
+			h.log.Info("ended what an earlier host left", "purpose", r.Helper.Purpose, "owner", r.Helper.Owner, "processes", len(r.Ended))
+		}
+	}
+}
+
+// Stop ends everything in order, each step within its share of the time, and
+// gives the home free. It is safe on a host that failed to start.
+func (h *Host) Stop(ctx context.Context) error {
+	var errs []error
+	h.stopOnce.Do(func() {
+		h.end()
+		step := func(name string, d time.Duration, f func(context.Context) error) {
+			c, cancel := context.WithTimeout(ctx, d)
+			defer cancel()
+			if err := f(c); err != nil {
+				errs = append(errs, fmt.Errorf("stopping %s: %w", name, err))
+			}
+		}
+		if h.leases != nil {
+			h.leases.stop()
+		}
+		if h.windows != nil {
+			h.windows.stop()
+		}
+		if h.server != nil {
+			step("the socket", 3*time.Second, func(c context.Context) error { return h.server.Close(c, "the host is ending") })
+		}
+		h.cancel()
+		if h.observed != nil {
+			step("observing", 5*time.Second, h.observed.stop)
+		}
+		if h.chats != nil {
+			step("chats", 12*time.Second, h.chats.Stop)
+		}
+		if h.terminals != nil {
+			step("terminals", 8*time.Second, h.terminals.Stop)
+		}
+		if h.env != nil {
+			h.env.set(h.env.base)
+		}
+		step("background work", 8*time.Second, func(c context.Context) error { return wait(c, h.wg.Wait) })
+		if h.settings != nil {
+			h.settings.Close()
+		}
+		if h.exits != nil {
+			h.exits.Close()
+		}
+		if h.watcher != nil {
+			errs = append(errs, h.watcher.Close())
+		}
+		if h.store != nil {
+			errs = append(errs, h.store.Close())
+		}
+		if h.lock != nil {
+			_ = os.Remove(h.socket)
+			errs = append(errs, h.lock.Close())
+		}
+	})
+	return errors.Join(errs...)
+}
+
+func wait(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *Host) keeps() bool { return h.o.Keep || h.settings.Values().General.KeepRunning }
+
+// settingsChanged applies what takes effect at once.
+func (h *Host) settingsChanged() {
+	if h.harnesses != nil {
+		h.harnesses.switched()
+	}
+	if h.leases != nil {
+		h.leases.check()
+	}
+	h.infoChanged()
+}
+
+func (h *Host) shell() string {
+	if s := h.settings.Values().Terminal.Shell; s != "" {
+		return s
+	}
+	for _, kv := range h.o.Env {
+		if len(kv) > 6 && kv[:6] == "SHELL=" {
+			return kv[6:]
+		}
+	}
+	return "/bin/sh"
+}
+
+func (h *Host) newPeople(list []agent.Harness) *people {
+	p := &people{
+		ours: func(pid int) string {
+			if slices.ContainsFunc(h.terminals.Leaders(), func(id processes.Identity) bool { return id.Pid == pid }) {
+				return "a terminal tab"
+			}
+			return ""
+		},
+		windows: append([]string{filepath.Join(filepath.Dir(h.o.Executable), "whippletree-desktop")}, h.o.Windows...),
+		table:   processes.Snapshot, argv: processes.Argv, exe: processes.Exe,
+	}
+	for _, x := range list {
+		if x.Recognizer != nil {
+			p.recognizers = append(p.recognizers, x.Recognizer)
+		}
+	}
+	return p
+}
+
+func (h *Host) mayAnswer(c chats.Caller) error {
+	where, err := h.people.who(c.Pid)
+	if err != nil {
+		h.log.Warn("an answer was refused", "pid", c.Pid, "err", err)
+		return chats.Fail(chats.CodeNotAllowed, "Only a person may do this: %v. Answer in the window, or in a terminal in which no agent runs the command.", err)
+	}
+	_ = where
+	return nil
+}
+
+func (h *Host) overrides(harness string) chats.Overrides {
+	s := h.settings.Values().Harness(harness)
+	return chats.Overrides{Binary: s.Binary, Args: s.Args, Env: s.Env}
+}
+
+// afterReap lets nobody write before what an earlier host left is gone.
+type afterReap struct {
+	reaped <-chan struct{}
+	chats.Guard
+}
+
+func (g afterReap) MayWrite(ctx context.Context, c chats.Claim) error {
+	select {
+	case <-g.reaped:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if g.Guard == nil {
+		return nil
+	}
+	return g.Guard.MayWrite(ctx, c)
+}
+
+func (g afterReap) LetGo(c chats.Claim) {
+	if g.Guard != nil {
+		g.Guard.LetGo(c)
+	}
+}
