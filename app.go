@@ -26,8 +26,9 @@ var version = "0.1.0"
 type App struct {
 	args    shell.Args
 	log     *slog.Logger
-	home    string // where all data is
-	windows string // window states and locks
+	home    string   // where all data is
+	windows string   // window states and locks
+	environ []string // as this process was started, before WebKit's part
 	reach   func(context.Context) (net.Conn, error)
 	host    *shell.Launcher // nil with --in-process
 	inside  *insideHost     // only with --in-process
@@ -52,7 +53,7 @@ func newApp(args shell.Args, log *slog.Logger) (*App, error) {
 	}
 	a := &App{
 		args: args, log: log, home: home, windows: filepath.Join(home, "windows"),
-		started: make(chan struct{}),
+		environ: os.Environ(), started: make(chan struct{}),
 	}
 	a.state = shell.LoadWindowState(a.windows, args.Window)
 	a.page = shell.NewPageWatch(a.pageDied)
@@ -80,7 +81,7 @@ func (a *App) startHost(ctx context.Context) error {
 		a.host = shell.NewLauncher(shell.LauncherOptions{
 			Connect: a.connect,
 			Argv:    []string{program, "serve"},
-			Env:     os.Environ(),
+			Env:     a.environ,
 			Stderr:  filepath.Join(a.home, "logs", "host.err"),
 			Failed:  a.hostFailed,
 		})
@@ -106,7 +107,7 @@ func (a *App) attach(ctx context.Context) {
 		Dial: a.reach,
 		Hello: api.Hello{
 			Client: "window", Version: version, Window: a.args.Window, Lease: true,
-			Argv: append([]string{self}, os.Args[1:]...), Env: displayEnv(os.LookupEnv),
+			Argv: append([]string{self}, os.Args[1:]...), Env: environment(a.environ),
 		},
 		Reconnect: true,
 		Down:      func(err error) { a.log.Info("the host's connection ended", "err", err) },
@@ -121,11 +122,7 @@ func (a *App) attach(ctx context.Context) {
 
 // connect dials the host's socket once.
 func (a *App) connect(ctx context.Context) (net.Conn, error) {
-	path, err := socketPath(a.home)
-	if err != nil {
-		return nil, err
-	}
-	return api.DialSocket(path)(ctx)
+	return api.DialSocket(socketPath(a.home))(ctx)
 }
 
 // startup is called by Wails when the window exists, before the page is loaded.

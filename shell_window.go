@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
+	"strings"
 
 	"github.com/wailsapp/wails/v2/pkg/menu"
 	"github.com/wailsapp/wails/v2/pkg/options"
@@ -21,6 +23,11 @@ import (
 
 // programName is the id of the .desktop file and the bundle's name.
 const programName = "whippletree-desktop"
+
+const (
+	platform = goruntime.GOOS
+	isMac    = platform == "darwin"
+)
 
 // options of the one Wails window.
 func (a *App) options() *options.App {
@@ -84,17 +91,12 @@ func (a *App) prepareDisplay() {
 	}
 }
 
-// displayEnv is what a window needs to be started again by the host, which may
-// have been started without a display.
-func displayEnv(lookup func(string) (string, bool)) map[string]string {
+// environment is this process's own, as the host needs it to start the window
+// again: it may have been started without a display.
+func environment(environ []string) map[string]string {
 	env := map[string]string{}
-	for _, k := range []string{
-		"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", "DBUS_SESSION_BUS_ADDRESS",
-		"XDG_CURRENT_DESKTOP", "GDK_BACKEND", "GTK_THEME", "WEBKIT_DISABLE_DMABUF_RENDERER",
-		"WEBKIT_DISABLE_COMPOSITING_MODE", "WEBKIT_INSPECTOR_HTTP_SERVER", "LANG", "LC_ALL", "GTK_IM_MODULE",
-		"XMODIFIERS", "WHIPPLETREE_HOME",
-	} {
-		if v, ok := lookup(k); ok {
+	for _, kv := range environ {
+		if k, v, ok := strings.Cut(kv, "="); ok {
 			env[k] = v
 		}
 	}
