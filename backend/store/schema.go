@@ -150,6 +150,13 @@ CREATE TABLE ended (
   PRIMARY KEY (harness, native_id)
 ) STRICT;
 
+CREATE TABLE folders (
+  cwd TEXT PRIMARY KEY,
+  root TEXT NOT NULL,
+  name TEXT NOT NULL,
+  worktree TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE stored (
   harness TEXT NOT NULL,
   path TEXT NOT NULL,

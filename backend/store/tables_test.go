@@ -613,3 +613,22 @@ func TestFiveThousandStoredSessions(t *testing.T) {
 		t.Error(visited, err)
 	}
 }
+
+func TestFoldersAreRemembered(t *testing.T) {
+	s := openTest(t, t.TempDir(), Options{})
+	if _, err := s.Folder(ctx, "/w"); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	want := model.Project{Root: "/r", Name: "r", Worktree: "w"}
+	for _, p := range []model.Project{{Root: "/x", Name: "x"}, want} {
+		if err := s.RememberFolder("/w", p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Do(ctx, func(*Tx) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Folder(ctx, "/w"); err != nil || got != want {
+		t.Error(got, err)
+	}
+}
