@@ -106,7 +106,11 @@ func quitQuestion(turns, terminals int) string {
 	default:
 		what = plural(terminals, "terminal has something running", "terminals have something running")
 	}
-	return what + ". Quitting stops it.\n\n" +
+	it := "it"
+	if turns+terminals > 1 {
+		it = "them"
+	}
+	return what + ". Quitting stops " + it + ".\n\n" +
 		"To let everything go on without a window, switch on \u201cKeep running in the background\u201d in Settings."
 }
 
