@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -52,6 +53,9 @@ func countGo(out []byte, _ bool) Count {
 		}
 	}
 	for _, key := range order {
+		if pkg, test, _ := strings.Cut(key, " "); strings.HasPrefix(test, "TestRealSmoke") && !strings.Contains(test, "/") {
+			c.Notes = append(c.Notes, fmt.Sprintf("smoke row %s: %s (%s)", path.Base(pkg), done[key], test))
+		}
 		// A parent counts only where it failed by itself.
 		if parents[key] && done[key] != "fail" {
 			continue

@@ -35,6 +35,8 @@ type Step struct {
 type Count struct {
 	Passed, Failed, Skipped int
 	Failures, Skips         []string
+	// Notes are outcomes that deserve a line of their own.
+	Notes []string
 }
 
 // Result is a step that ran, or the reason why it did not.

@@ -21,6 +21,9 @@ func summary(w io.Writer, tier string, results []Result, took time.Duration) int
 		if r.Why != "" {
 			fmt.Fprintf(w, "%s %s: %s\n", r.Verdict(), r.Step.ID, r.Why)
 		}
+		for _, n := range r.Count.Notes {
+			fmt.Fprintln(w, n)
+		}
 		for _, s := range r.Count.Skips {
 			fmt.Fprintf(w, "skipped %s: %s\n", r.Step.ID, s)
 		}

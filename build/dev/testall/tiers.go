@@ -21,14 +21,17 @@ const (
 func stepsOf(tier string) ([]Step, error) {
 	switch tier {
 	case "quick":
-		return append(static(), units()...), nil
+		return append(static(), units(nil)...), nil
 	case "ci":
-		steps := append(static(), units()...)
+		// The real agents come first: the tests of their folders run them.
+		install := installs()
+		steps := append(static(), install...)
+		steps = append(steps, units(install)...)
 		steps = append(steps, builds()...)
-		steps = append(steps, browser(), window())
-		return append(steps, agents("smoke")...), nil
+		return append(steps, browser(), window()), nil
 	case "agents":
-		return append(builds(), agents("full")...), nil
+		install := installs()
+		return append(install, matrix(install)), nil
 	case "fuzz":
 		return fuzz()
 	}
@@ -73,10 +76,17 @@ func static() []Step {
 	}
 }
 
-func units() []Step {
+// units are the tests without a window. With agents installed a test that needs
+// one must find it.
+func units(agents []Step) []Step {
+	goTest := Step{ID: "go-test", Title: "go test -race", Limit: 18 * time.Minute, Count: countGo,
+		Argv: []string{"go", "test", "-race", "-timeout", "8m", "-json", "./..."}}
+	if len(agents) > 0 {
+		goTest.Title += ", with a smoke row per real agent"
+		goTest.After, goTest.Env = ids(agents), []string{"WHIPPLETREE_REQUIRE_AGENTS=1"}
+	}
 	return []Step{
-		{ID: "go-test", Title: "go test -race", Limit: 18 * time.Minute, Count: countGo,
-			Argv: []string{"go", "test", "-race", "-timeout", "8m", "-json", "./..."}},
+		goTest,
 		{ID: "svelte-check", Title: "types and warnings of the front end", Dir: "frontend",
 			Argv: []string{"npm", "run", "--silent", "check"}},
 		{ID: "vitest", Title: "front-end unit tests", Dir: "frontend", Count: countVitest,
@@ -114,23 +124,32 @@ func window() Step {
 	return s
 }
 
-// agents are the real agents: a step that installs each from its lock file and
-// one that runs its rows. depth is smoke or full.
-func agents(depth string) []Step {
+// installs puts each real agent into its folder from its lock file.
+func installs() []Step {
 	locks, _ := filepath.Glob("e2e/agents/*/package-lock.json")
 	sort.Strings(locks)
 	var steps []Step
-	var installs []string
 	for _, l := range locks {
 		dir := filepath.Dir(l)
-		id := "install:" + filepath.Base(dir)
-		installs = append(installs, id)
-		steps = append(steps, Step{ID: id, Title: "npm ci in " + dir, Limit: 8 * time.Minute,
+		steps = append(steps, Step{ID: "install:" + filepath.Base(dir), Title: "npm ci in " + dir, Limit: 8 * time.Minute,
 			Argv: []string{"sh", "-ec", `. build/dev/npm.sh; npm_ci "$0"`, dir}})
 	}
-	return append(steps, Step{ID: "agents", Title: "real agents, " + depth, After: append(installs, "core"),
-		Limit: 15 * time.Minute, Count: countGo, Env: []string{"WHIPPLETREE_E2E=" + depth},
-		Argv: []string{"go", "test", "-tags", "agents", "-timeout", "14m", "-count=1", "-json", "./e2e/..."}})
+	return steps
+}
+
+// matrix runs every row over the real agents, the slow ones too.
+func matrix(install []Step) Step {
+	return Step{ID: "agents", Title: "the full matrix over the real agents", After: ids(install), Limit: 60 * time.Minute, Count: countGo,
+		Env:  []string{"WHIPPLETREE_REQUIRE_AGENTS=1", "WHIPPLETREE_AGENTS=full"},
+		Argv: []string{"go", "test", "-race", "-timeout", "55m", "-count=1", "-json", "./extensions/...", "./e2e/..."}}
+}
+
+func ids(steps []Step) []string {
+	var all []string
+	for _, s := range steps {
+		all = append(all, s.ID)
+	}
+	return all
 }
 
 // fuzz finds every fuzz target of the module and gives each a minute.

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCountGo(t *testing.T) {
+	const m = "github.com/whippletree-app/whippletree/"
+	out := []byte(`{"Action":"run","Package":"` + m + `a","Test":"TestX"}
+{"Action":"pass","Package":"` + m + `a","Test":"TestX/one"}
+{"Action":"fail","Package":"` + m + `a","Test":"TestX/two"}
+{"Action":"fail","Package":"` + m + `a","Test":"TestX"}
+{"Action":"output","Package":"` + m + `a","Test":"TestS","Output":"    s_test.go:3: needs a Mac\n"}
+{"Action":"skip","Package":"` + m + `a","Test":"TestS"}
+{"Action":"fail","Package":"` + m + `a"}
+{"Action":"pass","Package":"` + m + `extensions/codex","Test":"TestRealSmoke"}
+{"Action":"pass","Package":"` + m + `extensions/codex"}
+{"Action":"fail","Package":"` + m + `c"}
+not json
+`)
+	want := Count{Passed: 2, Failed: 2, Skipped: 1,
+		Failures: []string{"a TestX/two", "c (build or set-up)"},
+		Skips:    []string{"a TestS: s_test.go:3: needs a Mac"},
+		Notes:    []string{"smoke row codex: pass (TestRealSmoke)"},
+	}
+	if d := cmp.Diff(want, countGo(out, true)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCountVitest(t *testing.T) {
+	got := countVitest([]byte(`noise {"numPassedTests":2,"numFailedTests":1,"numPendingTests":1,"testResults":[
+{"name":"a","status":"failed","assertionResults":[{"fullName":"x y","status":"failed"}]},
+{"name":"b","status":"failed","message":"cannot load","assertionResults":[]}]}`), true)
+	if got.Passed != 2 || got.Failed != 2 || got.Skipped != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := countVitest([]byte("no report"), true); got.Failed != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestCountPlaywright(t *testing.T) {
+	got := countPlaywright([]byte(`{"suites":[{"title":"a.spec.ts","specs":[{"title":"one","tests":[{"status":"expected"}]}],
+"suites":[{"title":"inner","specs":[{"title":"two","tests":[{"status":"unexpected"},{"status":"skipped"}]}]}]}],"errors":[]}`), true)
+	want := Count{Passed: 1, Failed: 1, Skipped: 1, Failures: []string{"inner > two"}, Skips: []string{"inner > two"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
