@@ -39,7 +39,10 @@ func (h *Host) stored(ctx context.Context, _ *api.Caller, r api.StoredRequest) (
 	}
 	res := api.StoredResult{Sessions: []agent.StoredSession{}}
 	for _, x := range h.harnesses.list {
-		imp, ok := x.Provider.(agent.Importer)
+		imp, ok := x.Handover.(agent.Importer)
+		if !ok {
+			imp, ok = x.Provider.(agent.Importer)
+		}
 		if !ok || (r.Harness != "" && r.Harness != x.Identity.Harness) {
 			continue
 		}

@@ -105,7 +105,8 @@ func (w *windows) restart(c *api.Caller, x window) {
 	}
 	w.restarts[x.id] = append(recent, now)
 	cmd := exec.Command(x.argv[0], x.argv[1:]...)
-	for k, v := range x.env {
+	cmd.Env = append(cmd.Env, w.host.o.Env...)
+	for k, v := range x.env { // the last one counts
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
 	cmd.Dir = w.host.o.UserHome
