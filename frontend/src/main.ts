@@ -1,0 +1,21 @@
+import { mount } from 'svelte';
+import AppView from './App.svelte';
+import { Client } from './lib/api/client';
+import { endpoint, inDesktop } from './lib/api/endpoint';
+import { App } from './lib/stores/app.svelte';
+import './theme/tokens.css';
+import './theme/base.css';
+
+/** A reload is the same window; another tab of a browser is another one. */
+function windowId(): string {
+  const key = 'whippletree.window';
+  const id = sessionStorage.getItem(key) ?? crypto.randomUUID();
+  sessionStorage.setItem(key, id);
+  return id;
+}
+
+const desktop = inDesktop();
+const client = new Client({ endpoint, hello: { client: desktop ? 'window' : 'browser', version: __APP_VERSION__, window: desktop ? undefined : windowId(), lease: true } });
+const app = new App(client);
+mount(AppView, { target: document.getElementById('app')!, props: { app } });
+void client.start();
