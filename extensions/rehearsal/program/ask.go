@@ -20,16 +20,18 @@ var permissionOptions = []wire.Option{
 func (s *stage) ask(a wire.Ask) (wire.Answer, error) {
 	a.ID = uuid.NewString()
 	kind := map[string]string{wire.AskTool: "permission", wire.AskPlan: "plan", wire.AskQuestion: "question"}[a.Kind]
-	s.e.reg.update(func(l *wire.Live) {
-		l.Status, l.WaitingFor, l.WaitingKind = wire.StatusWaiting, a.Title, kind
-	})
+	posed := func() {
+		s.e.reg.update(func(l *wire.Live) {
+			l.Status, l.WaitingFor, l.WaitingKind = wire.StatusWaiting, a.Title, kind
+		})
+	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	if s.e.opt.Withdraw {
 		stop := time.AfterFunc(30*time.Millisecond, cancel)
 		defer stop.Stop()
 	}
-	ans, err := s.e.face.Ask(ctx, a)
+	ans, err := s.e.face.Ask(ctx, a, posed)
 	if s.ctx.Err() != nil {
 		return wire.Answer{}, s.ctx.Err()
 	}

@@ -23,8 +23,9 @@ type face interface {
 	Settings(wire.Settings)
 	Usage(wire.Usage)
 	Delivery(clientID, state string)
-	// Ask returns when a person answered or ctx ended.
-	Ask(ctx context.Context, a wire.Ask) (wire.Answer, error)
+	// Ask returns when a person answered or ctx ended. It calls posed once the
+	// request can be answered.
+	Ask(ctx context.Context, a wire.Ask, posed func()) (wire.Answer, error)
 }
 
 // engine is one session of the agent. One turn runs at a time.

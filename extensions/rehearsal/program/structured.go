@@ -291,11 +291,12 @@ func (s *structured) Delivery(clientID, state string) {
 	s.send(wire.Message{Event: wire.EventDelivery, ClientID: clientID, Delivery: state})
 }
 
-func (s *structured) Ask(ctx context.Context, a wire.Ask) (wire.Answer, error) {
+func (s *structured) Ask(ctx context.Context, a wire.Ask, posed func()) (wire.Answer, error) {
 	ch := make(chan wire.Answer, 1)
 	s.mu.Lock()
 	s.asks[a.ID] = ch
 	s.mu.Unlock()
+	posed()
 	s.send(wire.Message{Event: wire.EventAsk, Ask: &a})
 	s.opt.die("ask")
 	select {

@@ -25,6 +25,7 @@ type terminal struct {
 	scr  *screen
 	keys keyReader
 	line line
+	next []string // entered while a turn ended
 
 	mu     sync.Mutex
 	asking *asking // a question on the screen
@@ -150,7 +151,19 @@ func (t *terminal) loop(in io.Reader) int {
 			}
 			t.scr.fresh()
 			t.scr.write("\n")
-			t.scr.ask(mainPrompt, &t.line)
+			for len(t.next) > 0 && !running {
+				text, leave := t.submit(t.next[0])
+				t.next = t.next[1:]
+				if leave {
+					return t.opt.ExitCode
+				}
+				if text != "" {
+					play(prompt{text: text, origin: wire.OriginPrompt})
+				}
+			}
+			if !running {
+				t.scr.ask(mainPrompt, &t.line)
+			}
 			continue
 		case <-due:
 			due = nil
@@ -222,6 +235,11 @@ func (t *terminal) keyWhileIdle(k key) (text string, leave bool) {
 		t.scr.ask(mainPrompt, &t.line)
 		return "", false
 	}
+	return t.submit(text)
+}
+
+// submit takes an entered line: a command, or a prompt to play.
+func (t *terminal) submit(text string) (prompt string, leave bool) {
 	t.enter(text)
 	if !strings.HasPrefix(text, "/") {
 		return text, false
@@ -286,14 +304,14 @@ func (t *terminal) keyWhileRunning(k key) {
 		return
 	}
 	if t.line.key(k) {
-		if text := t.line.take(); text != "" {
-			t.eng.steer(prompt{text: text, origin: wire.OriginPrompt})
+		if text := t.line.take(); text != "" && !t.eng.steer(prompt{text: text, origin: wire.OriginPrompt}) {
+			t.next = append(t.next, text) // the turn is just ending
 		}
 	}
 }
 
 // Ask implements face.
-func (t *terminal) Ask(ctx context.Context, a wire.Ask) (wire.Answer, error) {
+func (t *terminal) Ask(ctx context.Context, a wire.Ask, posed func()) (wire.Answer, error) {
 	q := t.pose(a)
 	kind := "permission"
 	if a.Kind == wire.AskQuestion {
@@ -302,6 +320,7 @@ func (t *terminal) Ask(ctx context.Context, a wire.Ask) (wire.Answer, error) {
 	t.mu.Lock()
 	t.asking = q
 	t.mu.Unlock()
+	posed()
 	t.scr.report("blocked", kind, a.Title)
 	t.opt.die("ask")
 	select {
