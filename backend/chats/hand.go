@@ -33,6 +33,7 @@ type Released struct {
 // release is a session on its way out of the app.
 type release struct {
 	when   When
+	about  func(pid int) // called right before the agent is let go of
 	pid    int
 	closed bool
 	out    chan releaseAnswer // buffered
@@ -54,6 +55,9 @@ func (r *release) advance(c *chat) {
 		r.closed = true
 		if c.live != nil {
 			r.pid = c.live.ready.Pid
+		}
+		if r.about != nil {
+			r.about(r.pid)
 		}
 		c.forget()
 	}
@@ -96,7 +100,7 @@ func (c *chat) inspect() Released {
 }
 
 // startRelease begins a release, or says why not.
-func (c *chat) startRelease(when When, hand model.Hand, out chan releaseAnswer) {
+func (c *chat) startRelease(when When, hand model.Hand, about func(int), out chan releaseAnswer) {
 	fail := func(err error) { out <- releaseAnswer{err: err} }
 	switch {
 	case c.releasing != nil:
@@ -115,7 +119,7 @@ func (c *chat) startRelease(when When, hand model.Hand, out chan releaseAnswer) 
 		fail(Fail(CodeBusy, "%s", c.owedErr))
 		return
 	}
-	c.releasing = &release{when: when, out: out}
+	c.releasing = &release{when: when, about: about, out: out}
 	c.rec.Hand = hand
 	c.saveRecord()
 	c.refresh()
@@ -127,15 +131,16 @@ func (c *chat) startRelease(when When, hand model.Hand, out chan releaseAnswer) 
 
 // Release lets go of a chat's session: it waits as when says, keeps the queue
 // back, closes the agent and returns once its process group is gone. The chat
-// stays in the hand's state until SetHand. ctx ends the waiting for a turn and
-// gives the session back to the chat.
-func (m *Manager) Release(ctx context.Context, chatID string, when When, hand model.Hand) (Released, error) {
+// stays in the hand's state until SetHand, also when ctx ends the waiting. about,
+// which may be nil, is called with the agent's pid (0: none lives) right before
+// it is closed.
+func (m *Manager) Release(ctx context.Context, chatID string, when When, hand model.Hand, about func(pid int)) (Released, error) {
 	c, err := m.chat(ctx, chatID)
 	if err != nil {
 		return Released{}, err
 	}
 	out := make(chan releaseAnswer, 1)
-	if err := c.do(ctx, func() { c.startRelease(when, hand, out) }); err != nil {
+	if err := c.do(ctx, func() { c.startRelease(when, hand, about, out) }); err != nil {
 		return Released{}, err
 	}
 	select {

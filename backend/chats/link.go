@@ -240,16 +240,16 @@ func (c *chat) forget() {
 		}
 		l.awaitCalls(c.m.o.CloseBound)
 		close(l.gone)
-		if g := c.m.guard(); g != nil && l.fault == nil {
-			g.LetGo(claim)
-		}
-		c.post(msg{kind: msgCall, fn: func() { c.letGo(l) }})
+		c.post(msg{kind: msgCall, fn: func() { c.letGo(l, claim) }})
 	}()
 }
 
-func (c *chat) letGo(l *link) {
+func (c *chat) letGo(l *link, claim Claim) {
 	if c.previous == l && l.fault == nil {
 		c.previous = nil
+	}
+	if g := c.m.guard(); g != nil && l.fault == nil && c.phase == phIdle && c.live == nil {
+		g.LetGo(claim)
 	}
 	if r := c.releasing; r != nil {
 		r.advance(c)

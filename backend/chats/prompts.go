@@ -164,7 +164,7 @@ func (c *chat) startProbe() {
 				}
 				c.park(why)
 				c.step(hapProbeNo)
-				if err == nil {
+				if err == nil || c.releasing != nil {
 					c.pump()
 				}
 				return

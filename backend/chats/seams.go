@@ -23,7 +23,8 @@ type Guard interface {
 	// and that the lease is ours. The error's text is shown as the reason. When
 	// it answers with an error the guard has set the chat's hand by itself.
 	MayWrite(ctx context.Context, c Claim) error
-	// LetGo says that the chat's agent process is gone: the lease may end.
+	// LetGo says that the chat's agent process is gone: the lease may end. It
+	// must not call the Manager.
 	LetGo(c Claim)
 }
 
