@@ -77,32 +77,35 @@ const (
 // Snapshot is one session as a source sees it (EXTENSION-API.md section 3).
 // All times are epoch milliseconds.
 type Snapshot struct {
-	ID              string         `json:"id"`
-	Harness         string         `json:"harness"`
-	Pid             int            `json:"pid,omitempty"`
-	PidStartedAt    string         `json:"pidStartedAt,omitempty"` // the agent's own claim, to be checked
-	Cwd             string         `json:"cwd"`
-	Title           string         `json:"title,omitempty"`
-	Model           string         `json:"model,omitempty"`
-	Status          Status         `json:"status,omitempty"`
-	StatusAt        int64          `json:"statusAt,omitempty"`
-	WaitingFor      string         `json:"waitingFor,omitempty"`
-	WaitingKind     WaitingKind    `json:"waitingKind,omitempty"`
-	Tool            string         `json:"tool,omitempty"`
-	LastTurn        string         `json:"lastTurn,omitempty"` // completed, failed, interrupted
-	LastTurnEndedAt int64          `json:"lastTurnEndedAt,omitempty"`
-	Error           string         `json:"error,omitempty"`
-	Evidence        string         `json:"evidence,omitempty"`
-	Subagents       []SubagentInfo `json:"subagents,omitempty"`
-	Link            Link           `json:"link,omitempty"` // absent = inferred
-	Candidates      []int          `json:"candidates,omitempty"`
-	FacePids        []int          `json:"facePids,omitempty"`
-	Mode            string         `json:"mode,omitempty"`
-	Thinking        string         `json:"thinking,omitempty"`
-	Context         *ContextUse    `json:"context,omitempty"`
-	Counts          *Counts        `json:"counts,omitempty"`
-	EndedBy         string         `json:"endedBy,omitempty"`
-	StartedAt       int64          `json:"startedAt,omitempty"`
+	ID              string      `json:"id"`
+	Harness         string      `json:"harness"`
+	Pid             int         `json:"pid,omitempty"`
+	PidStartedAt    string      `json:"pidStartedAt,omitempty"` // the agent's own claim, to be checked
+	Cwd             string      `json:"cwd"`
+	Title           string      `json:"title,omitempty"`
+	Model           string      `json:"model,omitempty"`
+	Status          Status      `json:"status,omitempty"`
+	StatusAt        int64       `json:"statusAt,omitempty"`
+	WaitingFor      string      `json:"waitingFor,omitempty"`
+	WaitingKind     WaitingKind `json:"waitingKind,omitempty"`
+	Tool            string      `json:"tool,omitempty"`
+	LastTurn        string      `json:"lastTurn,omitempty"` // completed, failed, interrupted
+	LastTurnEndedAt int64       `json:"lastTurnEndedAt,omitempty"`
+	Error           string      `json:"error,omitempty"`
+	Evidence        string      `json:"evidence,omitempty"`
+	// EvidenceKind ranks the status among other evidence: server, registry,
+	// transcript. Absent: registry where the link is proved, else transcript.
+	EvidenceKind string         `json:"evidenceKind,omitempty"`
+	Subagents    []SubagentInfo `json:"subagents,omitempty"`
+	Link         Link           `json:"link,omitempty"` // absent = inferred
+	Candidates   []int          `json:"candidates,omitempty"`
+	FacePids     []int          `json:"facePids,omitempty"`
+	Mode         string         `json:"mode,omitempty"`
+	Thinking     string         `json:"thinking,omitempty"`
+	Context      *ContextUse    `json:"context,omitempty"`
+	Counts       *Counts        `json:"counts,omitempty"`
+	EndedBy      string         `json:"endedBy,omitempty"`
+	StartedAt    int64          `json:"startedAt,omitempty"`
 	// Supersedes names the session this process held before (/clear, /resume).
 	Supersedes string `json:"supersedes,omitempty"`
 }

@@ -90,6 +90,7 @@ func ValidateSnapshot(s Snapshot, enabled func(harness string) bool) []Issue {
 	is.enum("$.status", string(s.Status), "", "starting", "running", "waiting", "blocked", "idle")
 	is.enum("$.waitingKind", string(s.WaitingKind), "", "approval", "question", "plan", "mode", "signin", "limit", "trust", "unknown")
 	is.enum("$.lastTurn", s.LastTurn, "", "completed", "failed", "interrupted")
+	is.enum("$.evidenceKind", s.EvidenceKind, "", "server", "registry", "transcript")
 	is.enum("$.link", string(s.Link), "", "proved", "inferred", "ambiguous")
 	is.time("$.lastTurnEndedAt", s.LastTurnEndedAt)
 	is.time("$.statusAt", s.StatusAt)

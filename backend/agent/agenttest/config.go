@@ -25,6 +25,8 @@ type ProviderConfig struct {
 	Deadline time.Duration
 	// Races is how often Cancel is raced against the end of a turn (default 8).
 	Races int
+	// without leaves parts out, for the tests of the suite itself.
+	without []string
 }
 
 // Prompts make the agent do what a part of the suite looks at.

@@ -3,6 +3,7 @@ package agenttest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,7 +52,7 @@ func Provider(t *testing.T, cfg ProviderConfig) {
 		{"Confined", cfg.Confined != nil, testConfined},
 	}
 	for _, p := range parts {
-		if p.on {
+		if p.on && !slices.Contains(cfg.without, p.name) {
 			t.Run(p.name, func(t *testing.T) { p.run(t, &cfg) })
 		}
 	}

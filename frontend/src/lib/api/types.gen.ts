@@ -711,6 +711,15 @@ export interface QueueResult {
 
 export type QueueState = 'queued' | 'sending' | 'accepted' | 'failed' | 'unknown';
 
+export interface Raise {
+  window?: string;
+  open?: string;
+}
+
+export interface RaiseResult {
+  windows: number;
+}
+
 export interface ReadDetail {
   path: string;
   from?: number;
@@ -1099,6 +1108,7 @@ export interface Methods {
   'host.hello': { params: Hello; result: HelloResult };
   'host.goodbye': { params: Goodbye; result: GoodbyeResult };
   'host.info': { params: None; result: HelloResult };
+  'host.raise': { params: Raise; result: RaiseResult };
   'host.doctor': { params: None; result: DoctorResult };
   'events.subscribe': { params: Subscribe; result: Subscribed };
   'events.unsubscribe': { params: Topic; result: None };
