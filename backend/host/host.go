@@ -18,8 +18,10 @@ import (
 	"github.com/whippletree-app/whippletree/backend/agentkit"
 	"github.com/whippletree-app/whippletree/backend/api"
 	"github.com/whippletree-app/whippletree/backend/chats"
+	"github.com/whippletree-app/whippletree/backend/handoff"
 	"github.com/whippletree-app/whippletree/backend/model"
 	"github.com/whippletree-app/whippletree/backend/processes"
+	"github.com/whippletree-app/whippletree/backend/projects"
 	"github.com/whippletree-app/whippletree/backend/settings"
 	"github.com/whippletree-app/whippletree/backend/shellenv"
 	"github.com/whippletree-app/whippletree/backend/store"
@@ -75,6 +77,8 @@ type Host struct {
 	chats     *chats.Manager
 	terminals *terminals.Manager
 	people    *people
+	handoff   *handoff.Manager
+	projects  *projects.Projects
 	observed  *observed
 	reaped    chan struct{}
 
@@ -178,6 +182,10 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if h.store, err = store.Open(h.o.Home); err != nil {
 		return err
 	}
+	h.projects = projects.New(projects.Options{
+		Memory: projects.Stored(h.store),
+		Watch:  func(dir string) projects.Watch { return h.watcher.Watch(dir) },
+	})
 	h.exits = processes.NewExitWatcher()
 	h.env = newEnvironment(shellenv.Clean(h.o.Env))
 	kit := &agentkit.Host{
@@ -197,15 +205,21 @@ func (h *Host) build(ctx context.Context) (err error) {
 			dir := filepath.Join(dirs["private"], id)
 			return dir, privateDir(dir)
 		},
-		MayAnswer: h.mayAnswer, Project: h.project, Overrides: h.overrides, Log: h.log,
+		MayAnswer: h.mayAnswer, Project: h.projects.Of, Overrides: h.overrides, Log: h.log,
 		SilentAfter: time.Duration(h.settings.Values().Chats.SilentAfter) * time.Second,
 		IdleAfter:   idleAfter(h.settings.Values().Chats.ReleaseIdleAfter),
 	})
 	if h.observed, err = h.newObserved(kit, list); err != nil {
 		return err
 	}
-	h.chats.SetGuard(afterReap{h.reaped, h.observed.guard})
+	if h.handoff, err = h.newHandoff(dirs["run"]); err != nil {
+		return err
+	}
+	h.chats.SetGuard(afterReap{h.handoff, h.reaped})
 	if _, err := h.chats.Start(ctx); err != nil {
+		return err
+	}
+	if err := h.handoff.Start(ctx); err != nil {
 		return err
 	}
 	h.windows = newWindows(h)
@@ -234,7 +248,7 @@ func (h *Host) background() {
 			return
 		}
 		r := shellenv.Import(h.ctx, shellenv.Options{Home: h.o.UserHome, User: h.o.User, Base: h.o.Env})
-		if r.Err != nil {
+		if r.Err != nil && h.ctx.Err() == nil {
 			h.log.Warn("login shell", "err", r.Err)
 		}
 		h.env.set(r.Env)
@@ -293,6 +307,9 @@ func (h *Host) Stop(ctx context.Context) error {
 		if h.observed != nil {
 			step("observing", 5*time.Second, h.observed.stop)
 		}
+		if h.handoff != nil {
+			step("handovers", 5*time.Second, h.handoff.Stop)
+		}
 		if h.chats != nil {
 			step("chats", 12*time.Second, h.chats.Stop)
 		}
@@ -303,6 +320,9 @@ func (h *Host) Stop(ctx context.Context) error {
 			h.env.set(h.env.base)
 		}
 		step("background work", 8*time.Second, func(c context.Context) error { return wait(c, h.wg.Wait) })
+		if h.projects != nil {
+			h.projects.Close()
+		}
 		if h.settings != nil {
 			h.settings.Close()
 		}
@@ -391,28 +411,4 @@ func (h *Host) mayAnswer(c chats.Caller) error {
 func (h *Host) overrides(harness string) chats.Overrides {
 	s := h.settings.Values().Harness(harness)
 	return chats.Overrides{Binary: s.Binary, Args: s.Args, Env: s.Env}
-}
-
-// afterReap lets nobody write before what an earlier host left is gone.
-type afterReap struct {
-	reaped <-chan struct{}
-	chats.Guard
-}
-
-func (g afterReap) MayWrite(ctx context.Context, c chats.Claim) error {
-	select {
-	case <-g.reaped:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if g.Guard == nil {
-		return nil
-	}
-	return g.Guard.MayWrite(ctx, c)
-}
-
-func (g afterReap) LetGo(c chats.Claim) {
-	if g.Guard != nil {
-		g.Guard.LetGo(c)
-	}
 }

@@ -5,14 +5,12 @@ import (
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/agentkit"
-	"github.com/whippletree-app/whippletree/backend/chats"
 	"github.com/whippletree-app/whippletree/backend/model"
 )
 
 // observed is what the host sees of sessions it does not own.
 type observed struct {
-	host  *Host
-	guard chats.Guard
+	host *Host
 }
 
 func (h *Host) newObserved(_ *agentkit.Host, _ []agent.Harness) (*observed, error) {
@@ -24,4 +22,4 @@ func (o *observed) stop(context.Context) error { return nil }
 func (o *observed) switched(string, bool)      {}
 func (h *Host) activity()                      {}
 
-func (h *Host) project(cwd string) model.Project { return model.Project{Root: cwd} }
+func (h *Host) placeOf(int) model.Place { return model.Place{Kind: "external", External: true} }

@@ -95,6 +95,8 @@ func ask(ctx context.Context, shell string, o Options) ([]string, error) {
 	switch {
 	case ok:
 		return env, nil // even if something after it hung or failed
+	case errors.Is(ctx.Err(), context.Canceled):
+		return nil, ctx.Err()
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("it did not answer within %s", o.Limit)
 	case waitErr != nil:

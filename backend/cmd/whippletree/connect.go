@@ -29,31 +29,50 @@ type session struct {
 }
 
 // connect reaches the host and starts one for the command's own time when none
-// runs. The connection has a lease: the host stays as long as the command.
+// runs. The connection has a lease: the host stays as long as the command. A
+// host that is just ending is waited for.
 func (p *program) connect(ctx context.Context) (*session, error) {
+	bound, cancel := context.WithTimeout(ctx, hostStart)
+	defer cancel()
 	s := &session{}
-	dial := p.dialer()
-	if _, ok := host.FindRunning(p.home); !ok {
-		if err := p.mayStart(); err != nil {
+	var child *hostChild
+	var last error
+	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		c, err := api.NewClient(bound, api.ClientOptions{
+			Dial: p.dialer(), Hello: api.Hello{Client: "cli", Version: version, Lease: true},
+		})
+		if err == nil {
+			s.Client = c
+			return s, nil
+		}
+		var refused *api.Error
+		if errors.As(err, &refused) {
 			return nil, err
 		}
-		if err := p.startHost(ctx); err != nil {
-			return nil, err
+		last = err
+		if _, runs := host.FindRunning(p.home); !runs && child == nil {
+			if err := p.mayStart(); err != nil {
+				return nil, err
+			}
+			if child, err = p.startHost(); err != nil {
+				return nil, err
+			}
+			s.started = true
 		}
-		s.started = true
+		select {
+		case err := <-child.end():
+			if err != nil {
+				return nil, fail(exitNoHost, "whippletree doctor", "the host ended at once: %s", child.said(err))
+			}
+			child = nil // another one was faster, or is still ending
+		case <-time.After(pause):
+		case <-bound.Done():
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, fail(exitNoHost, "whippletree doctor", "the host did not answer within %s: %w", hostStart, last)
+		}
 	}
-	c, err := api.NewClient(ctx, api.ClientOptions{
-		Dial: dial, Hello: api.Hello{Client: "cli", Version: version, Lease: true},
-	})
-	if err != nil {
-		var failed *api.Error
-		if errors.As(err, &failed) {
-			return nil, err
-		}
-		return nil, fail(exitNoHost, "whippletree doctor", "the host cannot be reached: %w", err)
-	}
-	s.Client = c
-	return s, nil
 }
 
 // attachRunning connects without a lease and never starts a host.
@@ -113,45 +132,45 @@ func (p *program) mayStart() error {
 	return nil
 }
 
-// startHost starts `serve` in a session of its own and waits until it answers.
-func (p *program) startHost(ctx context.Context) error {
+// hostChild is a host that this command started.
+type hostChild struct {
+	ended  chan error
+	stderr string
+}
+
+// end tells when it ended; no child never does.
+func (c *hostChild) end() <-chan error {
+	if c == nil {
+		return nil
+	}
+	return c.ended
+}
+
+func (c *hostChild) said(err error) string {
+	text, _ := os.ReadFile(c.stderr)
+	return strings.TrimSpace(string(text) + " (" + err.Error() + ")")
+}
+
+// startHost starts `serve` in a session of its own.
+func (p *program) startHost() (*hostChild, error) {
 	logs := filepath.Join(p.home, "logs")
 	if err := os.MkdirAll(logs, 0o700); err != nil {
-		return fail(exitNoHost, "", "the host's folder: %w", err)
+		return nil, fail(exitNoHost, "", "the host's folder: %w", err)
 	}
-	said := filepath.Join(logs, "host.err")
-	errs, err := os.OpenFile(said, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	c := &hostChild{ended: make(chan error, 1), stderr: filepath.Join(logs, "host.err")}
+	errs, err := os.OpenFile(c.stderr, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return fail(exitNoHost, "", "the host's log: %w", err)
+		return nil, fail(exitNoHost, "", "the host's log: %w", err)
 	}
 	defer errs.Close()
 	cmd := exec.Command(p.exe, "serve")
 	cmd.Env, cmd.Dir, cmd.Stderr = p.environ, "/", errs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return fail(exitNoHost, "", "the host cannot be started: %w", err)
+		return nil, fail(exitNoHost, "", "the host cannot be started: %w", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	ctx, cancel := context.WithTimeout(ctx, hostStart)
-	defer cancel()
-	dial := p.dialer()
-	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		if c, err := dial(ctx); err == nil {
-			return c.Close()
-		}
-		select {
-		case err := <-ended:
-			if err != nil {
-				text, _ := os.ReadFile(said)
-				return fail(exitNoHost, "whippletree doctor", "the host ended at once: %s", strings.TrimSpace(string(text)+" ("+err.Error()+")"))
-			}
-			ended = nil // another one was faster
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return fail(exitNoHost, "whippletree doctor", "the host did not answer within %s", hostStart)
-		}
-	}
+	go func() { c.ended <- cmd.Wait() }()
+	return c, nil
 }
 
 // with runs f with a connection and ends it properly.
