@@ -40,6 +40,7 @@ func New(h *agentkit.Host) agent.Harness {
 		Provider:   p,
 		Source:     &source{host: h},
 
+		Handover:   &handover{host: h},
 		Recognizer: recognizer{},
 		Traits: agent.Traits{
 			Kinds:              []agent.Kind{agent.KindWorkspace},

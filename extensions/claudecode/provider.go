@@ -55,6 +55,11 @@ func (p *provider) Open(ctx context.Context, req agent.OpenRequest, events agent
 	if err != nil {
 		return nil, err
 	}
+	if req.Resume != nil {
+		if err := p.free(ctx, *req.Resume); err != nil {
+			return nil, err
+		}
+	}
 	l, err := p.launch(req)
 	if err != nil {
 		return nil, err
@@ -71,6 +76,19 @@ func (p *provider) Open(ctx context.Context, req agent.OpenRequest, events agent
 		return nil, openError(err, s.proc.Stderr())
 	}
 	return s, nil
+}
+
+// free refuses a session that another process holds: the program itself would
+// let a second writer in, and the conversation would fall into branches.
+func (p *provider) free(ctx context.Context, h agent.Handle) error {
+	o, err := (&handover{host: p.host}).Owner(ctx, h, nil)
+	if err != nil {
+		return err
+	}
+	if o.Owner != agent.OwnerNobody {
+		return fmt.Errorf("another process holds this session (pid %d): %s", o.Pid, o.Evidence)
+	}
+	return nil
 }
 
 // openError adds what the program said itself, where it says more.

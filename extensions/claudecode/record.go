@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 )
@@ -107,9 +108,14 @@ type block struct {
 	} `json:"source"`
 }
 
+// parseRecord reads a record. A member of another type than expected is left
+// out, the rest is kept: a newer version must not tear the chain.
 func parseRecord(data []byte) (record, error) {
 	var r record
 	err := json.Unmarshal(data, &r)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		err = nil
+	}
 	return r, err
 }
 
@@ -265,6 +271,16 @@ func (r *record) interrupted() bool {
 	}
 	for _, b := range blocks(r.Message.Content) {
 		if b.Type == "text" && strings.HasPrefix(b.Text, interruptedPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// answers reports whether the record holds the result of a tool.
+func (r *record) answers() bool {
+	for _, b := range blocks(r.Message.Content) {
+		if b.Type == "tool_result" {
 			return true
 		}
 	}

@@ -115,13 +115,18 @@ func (rs *rows) user(r *record) {
 	if r.ParentToolUseID != "" || r.AgentID != "" || r.IsSidechain {
 		return // a sub-agent's task is in its row
 	}
-	if text, images, ok := r.prompt(); ok {
-		it := agent.Item{ID: r.UUID, Type: agent.ItemUser, At: r.at(), Text: text, NativeID: r.UUID}
-		for i := range images {
-			it.Attachments = append(it.Attachments, agent.Attachment{Kind: "image", Name: "image " + strconv.Itoa(i+1)})
-		}
-		rs.emit(it)
+	if text, n, ok := r.prompt(); ok {
+		rs.emit(agent.Item{ID: r.UUID, Type: agent.ItemUser, At: r.at(), Text: text, NativeID: r.UUID, Attachments: images(n)})
 	}
+}
+
+// images stands for the pictures of a prompt; their content is not kept twice.
+func images(n int) []agent.Attachment {
+	var list []agent.Attachment
+	for i := range n {
+		list = append(list, agent.Attachment{Kind: "image", Name: "image " + strconv.Itoa(i+1)})
+	}
+	return list
 }
 
 // answer closes a tool row with its result.

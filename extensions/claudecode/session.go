@@ -191,6 +191,7 @@ func (s *session) Prompt(ctx context.Context, p agent.Prompt) (agent.TurnEnd, er
 	}
 	s.prompt, s.clients[id] = t, p.ClientID
 	s.mu.Unlock()
+	s.said(id, p) // the agent's echo comes late, after the first notices
 	if err := s.proc.Send(ctx, msg); err != nil {
 		s.mu.Lock()
 		if s.prompt == t {
@@ -234,6 +235,13 @@ func (s *session) message(p agent.Prompt) (any, string, error) {
 		"type": "user", "uuid": id, "parent_tool_use_id": nil, "session_id": "",
 		"message": map[string]any{"role": "user", "content": content},
 	}, id, nil
+}
+
+// said shows a message of ours as the agent will keep it.
+func (s *session) said(id string, p agent.Prompt) {
+	text, _ := typed(p.Text)
+	it := agent.Item{ID: id, Type: agent.ItemUser, At: s.host.Time().UnixMilli(), Text: text, NativeID: id, Attachments: images(len(p.Attachments))}
+	s.publish(it)
 }
 
 // Steer gives a text to the running turn: the agent takes it after the tool

@@ -1,0 +1,300 @@
+package claudecode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/agentkit"
+)
+
+// Mirror follows a transcript that somebody else may be writing and gives out
+// its rows, those of sub-agents included, until ctx ends. The rows of the
+// branch that a resume would take are shown; others are told as branches. It
+// only reads.
+func (h *handover) Mirror(ctx context.Context, hd agent.Handle, from agent.Position, sink agent.Sink) error {
+	if err := checkID(hd.NativeID); err != nil {
+		return err
+	}
+	config := configDir(h.host, hd.Env)
+	path, stored := transcriptPath(config, hd.NativeID, hd.Cwd)
+	project := h.host.Watcher.Watch(filepath.Dir(path))
+	defer project.Close()
+	live := h.host.Watcher.Watch(sessionsDir(config))
+	defer live.Close()
+	m := &mirror{host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}}
+	defer m.close()
+	m.rows = newRows(m.item)
+	subDir := strings.TrimSuffix(path, ".jsonl") + "/subagents"
+	var subagents *agentkit.Watch
+	defer func() {
+		if subagents != nil {
+			subagents.Close()
+		}
+	}()
+	subWake := func() <-chan struct{} {
+		if subagents == nil {
+			return nil
+		}
+		return subagents.Wake()
+	}
+	for {
+		if !stored {
+			if m.path, stored = transcriptPath(config, hd.NativeID, hd.Cwd); !stored {
+				m.path = path
+			}
+		}
+		if err := m.read(); err != nil {
+			return err
+		}
+		if subagents == nil && isDir(subDir) {
+			subagents = h.host.Watcher.Watch(subDir)
+		}
+		select {
+		case <-project.Wake():
+			project.Take()
+		case <-live.Wake():
+			live.Take()
+		case <-subWake():
+			subagents.Take()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// mirror is one run; one goroutine owns it.
+type mirror struct {
+	host   *agentkit.Host
+	config string
+	handle agent.Handle
+	sink   agent.Sink
+	path   string
+	after  string // rows up to this record were shown before
+
+	tail    *agentkit.Tail
+	rows    *rows
+	chain   *chain
+	on      map[string]bool
+	tip     string // the newest record of the path
+	caught  bool
+	muted   bool
+	lastID  string
+	skipped int
+	title   string
+	ai      string
+	mode    string
+	model   string
+	told    agent.MirrorState
+	toldPos agent.Position
+	begun   bool
+
+	subs map[string]*subTail
+}
+
+// subTail follows the transcript of one sub-agent.
+type subTail struct {
+	tail *agentkit.Tail
+	id   string
+}
+
+func (m *mirror) close() {
+	if m.tail != nil {
+		_ = m.tail.Close()
+	}
+	for _, s := range m.subs {
+		_ = s.tail.Close()
+	}
+}
+
+func (m *mirror) item(it agent.Item) {
+	if !m.muted {
+		m.sink.Item(it)
+	}
+}
+
+// read gives out what is new and reports being caught up.
+func (m *mirror) read() error {
+	if m.tail == nil {
+		if err := m.begin(); err != nil {
+			return err
+		}
+	}
+	if m.tail != nil {
+		restarted, err := m.tail.Read(m.line)
+		if err != nil {
+			return err
+		}
+		if restarted {
+			m.skipped = 0
+		}
+	}
+	m.readSubagents()
+	m.muted = false // the place to continue from is not in the file any more, or was passed
+	m.tell()
+	return nil
+}
+
+// begin reads the tree of the whole file once, so that the rows of branches
+// that a resume would not follow are never shown.
+func (m *mirror) begin() error {
+	m.chain = newChain()
+	f, err := os.Open(m.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return agentkit.ErrNotRegular
+	}
+	lines := agentkit.NewLines(f, agentkit.LinesOptions{})
+	found := m.after == ""
+	for {
+		l, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if l.Partial {
+			continue
+		}
+		if r, ok := cheap(l); ok {
+			m.chain.add(&r)
+			found = found || r.UUID == m.after
+		}
+	}
+	m.on = m.chain.path()
+	m.muted = m.after != "" && found
+	m.tail = agentkit.NewTail(m.path, agentkit.TailState{})
+	return nil
+}
+
+func (m *mirror) line(l agentkit.Line) {
+	if !l.Object() {
+		m.skipped++
+		return
+	}
+	r, ok := cheap(l)
+	if !ok {
+		if !json.Valid(l.Data) {
+			m.skipped++
+		}
+		return
+	}
+	switch r.Type {
+	case "custom-title":
+		m.title = r.CustomTitle
+	case "ai-title":
+		m.ai = r.AITitle
+	case "permission-mode":
+		m.mode = or(r.PermissionMode, m.mode)
+	}
+	_, known := m.chain.parent[r.UUID]
+	if m.begun || !known {
+		m.chain.add(&r)
+	}
+	if r.UUID == "" || r.IsSidechain {
+		return
+	}
+	if m.begun && !m.on[r.UUID] {
+		// New while we watch: it follows the path, or turns off from it. The
+		// newest one is where the conversation is now.
+		m.on = m.chain.extend(m.on, m.tip, r.UUID)
+	}
+	if !m.begun && !m.on[r.UUID] {
+		return
+	}
+	m.tip = r.UUID
+	if r.Type == "assistant" && !r.synthetic() {
+		m.model = or(r.Message.Model, m.model)
+	}
+	m.rows.add(&r, -1)
+	m.lastID = r.UUID
+	if m.muted && r.UUID == m.after {
+		m.muted = false
+	}
+}
+
+// readSubagents gives out the rows of sub-agents whose call is known.
+func (m *mirror) readSubagents() {
+	dir := strings.TrimSuffix(m.path, ".jsonl") + "/subagents"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), ".jsonl")
+		if !ok || !strings.HasPrefix(id, "agent-") {
+			continue
+		}
+		s := m.subs[id]
+		if s == nil {
+			var meta struct {
+				ToolUseID string `json:"toolUseId"`
+			}
+			if readJSON(filepath.Join(dir, id+".meta.json"), &meta) != nil || meta.ToolUseID == "" {
+				continue
+			}
+			m.rows.parents[strings.TrimPrefix(id, "agent-")] = meta.ToolUseID
+			s = &subTail{tail: agentkit.NewTail(filepath.Join(dir, e.Name()), agentkit.TailState{}), id: strings.TrimPrefix(id, "agent-")}
+			m.subs[id] = s
+		}
+		_, err := s.tail.Read(func(l agentkit.Line) {
+			if r, ok := cheap(l); ok && r.UUID != "" {
+				r.AgentID = or(r.AgentID, s.id)
+				m.rows.add(&r, -1)
+			}
+		})
+		if err != nil {
+			continue
+		}
+	}
+}
+
+// tell reports who acts and that everything on disk was read.
+func (m *mirror) tell() {
+	state := agent.MirrorState{
+		Title: cutTo(firstLine(or(m.title, m.ai)), agent.LimitTitle), Model: m.model, Mode: m.mode, SkippedLines: m.skipped,
+	}
+	if m.chain != nil {
+		state.Branches = m.chain.branches(m.on)
+	}
+	if r, err := readRegistry(m.config); err == nil {
+		for _, e := range r.live {
+			if e.SessionID == m.handle.NativeID {
+				state.Status, _ = e.status()
+				if state.Title == "" && e.NameSource == "user" {
+					state.Title = cutTo(e.Name, agent.LimitTitle)
+				}
+			}
+		}
+	}
+	pos := agent.Position{RecordID: m.lastID}
+	if m.tail != nil {
+		pos.Offset = m.tail.State().Offset
+	}
+	if !m.caught || !reflect.DeepEqual(state, m.told) {
+		m.sink.State(state)
+	}
+	if !m.caught || pos != m.toldPos {
+		m.sink.CaughtUp(pos)
+	}
+	m.caught, m.told, m.toldPos = true, state, pos
+	m.begun = m.tail != nil
+}
