@@ -14,7 +14,6 @@ import (
 	"github.com/wailsapp/wails/v2/pkg/runtime"
 
 	"github.com/whippletree-app/whippletree/backend/api"
-	"github.com/whippletree-app/whippletree/backend/model"
 	"github.com/whippletree-app/whippletree/backend/shell"
 )
 
@@ -42,7 +41,8 @@ type App struct {
 	started chan struct{}   // closed when ctx is set
 	again   atomic.Bool     // the page died: start anew
 	leaving atomic.Bool     // the quit was decided
-	asking  atomic.Bool     // the quit dialog is open
+	asking  atomic.Bool     // the quit is being decided
+	asked   atomic.Bool     // the page was asked to show its quit dialog
 	end     sync.Once
 }
 
@@ -160,19 +160,6 @@ func (a *App) hostFailed(err error) {
 		Type: runtime.ErrorDialog, Title: "Whippletree cannot start its host",
 		Message: fmt.Sprintf("%v\n\nwhippletree doctor tells more.", err),
 	})
-}
-
-// hostInfo asks the host how it is; the zero value when it does not answer.
-func (a *App) hostInfo(ctx context.Context) model.HostInfo {
-	client := a.client.Load()
-	if client == nil {
-		return model.HostInfo{}
-	}
-	info, err := api.Call[api.HelloResult](ctx, client, "host.info", api.None{})
-	if err != nil {
-		return model.HostInfo{}
-	}
-	return info.Host
 }
 
 func (a *App) exitCode() int {

@@ -63,35 +63,49 @@ func (a *App) raise(ctx context.Context) error {
 	return last
 }
 
-// mayQuit asks the host whether something would be lost and, if so, the person.
+// mayQuit asks the host whether something would be lost and, if so, the person:
+// in the page, whose dialog then quits by itself, and natively when the close
+// button is pressed again, because a page that hangs must not keep the app open.
 // Only the main window ends the host; a popped-out one just closes.
 func (a *App) mayQuit(ctx context.Context) bool {
 	client := a.client.Load()
 	if client == nil || a.args.Window != "main" {
 		return true
 	}
-	call, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	info := a.hostInfo(call)
-	if info.KeepRunning {
-		return true
-	}
-	r, err := api.Call[api.GoodbyeResult](call, client, "host.goodbye", api.Goodbye{QuitHost: true})
+	r, err := a.quitHost(ctx, client, false)
 	if err != nil || r.Ending {
 		// A host that does not answer keeps nobody here.
 		return true
+	}
+	if a.page.Connected() && a.asked.CompareAndSwap(false, true) {
+		runtime.EventsEmit(a.ctx, "quit:ask", map[string]int{"runningTurns": r.RunningTurns, "terminals": r.Terminals})
+		return false
 	}
 	answer, err := runtime.MessageDialog(ctx, runtime.MessageDialogOptions{
 		Type: runtime.QuestionDialog, Title: "Quit Whippletree?", Message: quitQuestion(r.RunningTurns, r.Terminals),
 		Buttons: []string{"Quit", "Cancel"}, DefaultButton: "Cancel", CancelButton: "Cancel",
 	})
 	if err != nil || answer != "Yes" && answer != "Quit" {
+		a.asked.Store(false)
 		return false
 	}
-	call, cancel = context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	_, _ = api.Call[api.GoodbyeResult](call, client, "host.goodbye", api.Goodbye{QuitHost: true, Force: true})
+	_, _ = a.quitHost(ctx, client, true)
 	return true
+}
+
+// quitHost asks the host to end, unless it is to keep running: then nothing is
+// lost and it says so.
+func (a *App) quitHost(ctx context.Context, client *api.Client, force bool) (api.GoodbyeResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	info, err := api.Call[api.HelloResult](ctx, client, "host.info", api.None{})
+	if err != nil {
+		return api.GoodbyeResult{}, err
+	}
+	if info.Host.KeepRunning {
+		return api.GoodbyeResult{Ending: true}, nil
+	}
+	return api.Call[api.GoodbyeResult](ctx, client, "host.goodbye", api.Goodbye{QuitHost: true, Force: force})
 }
 
 // quitQuestion says what ends with the app.
@@ -129,6 +143,10 @@ func (a *App) goodbye() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	if a.args.Window == "main" {
+		// The page's own lease would keep the host for its grace.
+		_, _ = a.quitHost(ctx, client, false)
+	}
 	_, _ = api.Call[api.GoodbyeResult](ctx, client, "host.goodbye", api.Goodbye{})
 	client.Close()
 }

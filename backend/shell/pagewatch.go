@@ -58,6 +58,13 @@ func (c *pageConn) Close() error {
 	return err
 }
 
+// Connected reports whether the page has a connection now.
+func (w *PageWatch) Connected() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open > 0
+}
+
 func (w *PageWatch) knocked() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
