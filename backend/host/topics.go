@@ -80,7 +80,7 @@ func fitChat(c model.Chat) model.Chat {
 // info describes this host.
 func (h *Host) info() model.HostInfo {
 	return model.HostInfo{
-		Version: h.o.Version, Protocol: api.Protocol, Pid: pid(), Home: h.o.Home, StartedAt: h.started.UnixMilli(),
+		Version: h.o.Version, Protocol: api.Protocol, Pid: pid(), Home: h.o.Home, UserHome: h.o.UserHome, StartedAt: h.started.UnixMilli(),
 		Epoch: h.epoch, KeepRunning: h.keeps(), RunningTurns: h.chats.RunningTurns(), Terminals: h.terminals.BusyCount(),
 		Windows: h.windows.count(),
 	}

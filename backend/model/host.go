@@ -33,6 +33,7 @@ type HostInfo struct {
 	Protocol     int    `json:"protocol"`
 	Pid          int    `json:"pid"`
 	Home         string `json:"home"`
+	UserHome     string `json:"userHome,omitempty"` // the person's home folder, shown as ~
 	StartedAt    int64  `json:"startedAt"`
 	Epoch        string `json:"epoch"` // changes with every host start
 	KeepRunning  bool   `json:"keepRunning"`

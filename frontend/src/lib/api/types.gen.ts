@@ -503,6 +503,7 @@ export interface HostInfo {
   protocol: number;
   pid: number;
   home: string;
+  userHome?: string;
   startedAt: number;
   epoch: string;
   keepRunning: boolean;
