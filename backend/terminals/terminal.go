@@ -373,8 +373,12 @@ func (t *terminal) close(ctx context.Context) error {
 func (t *terminal) wait(ended chan<- struct{}) {
 	defer t.done.Done()
 	gone := make(chan struct{})
-	if _, err := t.m.exits.Watch(t.leader, func() { close(gone) }); err == nil {
-		<-gone // without a thread; a closed terminal's leader was killed before
+	if stop, err := t.m.exits.Watch(t.leader, func() { close(gone) }); err == nil {
+		select { // without a thread
+		case <-gone:
+		case <-t.quit: // its leader was killed, even if the watcher is closed already
+			stop()
+		}
 	}
 	_ = t.cmd.Wait()
 	e := processes.Exit{Code: t.cmd.ProcessState.ExitCode(), At: time.Now()}
