@@ -1,0 +1,341 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/api"
+	"github.com/whippletree-app/whippletree/backend/host"
+	"github.com/whippletree-app/whippletree/backend/model"
+)
+
+func TestRunStartsAHostForItsOwnTime(t *testing.T) {
+	w := newWorld(t, "")
+	r := w.cli("run", "--provider", "rehearsal", "hello")
+	if r.code != 0 || !strings.Contains(r.out, "I am **Rehearsal**") {
+		t.Fatalf("%+v", r)
+	}
+	w.gone()
+	r = w.cli("run", "--provider", "rehearsal", "--json", "hello")
+	lines := jsonLines(t, r.out)
+	if first, last := lines[0], lines[len(lines)-1]; r.code != 0 || first["type"] != "chat" || last["type"] != "end" || last["outcome"] != "completed" {
+		t.Fatalf("%+v", r)
+	}
+	w.gone()
+	if r := w.cli("run", "--provider", "rehearsal", "fail"); r.code != exitFailed || !strings.Contains(r.err, "the turn failed") {
+		t.Errorf("a failed turn: %+v", r)
+	}
+	if r := w.cli("run", "--provider", "nobody", "x"); r.code != exitNotFound || !strings.Contains(r.err, "try: whippletree providers") {
+		t.Errorf("an unknown agent: %+v", r)
+	}
+	if r := w.cli("run"); r.code != exitUsage {
+		t.Errorf("no text: %+v", r)
+	}
+}
+
+// Case of DECISIONS 13: an approval is a person's to answer.
+func TestOnlyAPersonAnswers(t *testing.T) {
+	w := newWorld(t, "")
+	w.serve("--keep")
+	run := w.start(binary, "run", "--provider", "rehearsal", "edit")
+	open := cards(t, w.client(api.ClientOptions{}))
+	card := within(t, open)
+
+	if r := w.cli("approve", card.ID, "yes"); r.code != exitNotAllowed {
+		t.Errorf("a command below no terminal: %+v", r)
+	}
+	// Double-forked: its parent is the first process, as an agent's child could be.
+	r := w.finish(w.command("/bin/sh", "-c", `( (setsid "$0" approve "$1" yes; echo $? > "$2") & ); while [ ! -s "$2" ]; do sleep 0.05; done; cat "$2"`,
+		binary, card.ID, filepath.Join(w.work, "rc")))
+	if strings.TrimSpace(r.out) != "6" {
+		t.Errorf("double-forked: %+v", r)
+	}
+	if r := w.person("approve", card.ID, "no-such-option"); r.code != exitUsage {
+		t.Errorf("an option that was not offered: %+v", r)
+	}
+	if r := w.person("approve", card.ID, "yes"); r.code != 0 {
+		t.Fatalf("a person: %+v", r)
+	}
+	if code := run.exit(t); code != 0 {
+		t.Fatalf("run: %d\n%s\n%s", code, run.out.String(), run.err.String())
+	}
+	c := w.client(api.ClientOptions{})
+	audit, err := api.Call[api.Audit](t.Context(), c, "approvals.audit", api.AuditRequest{})
+	if err != nil || len(audit.Entries) == 0 {
+		t.Fatal(audit, err)
+	}
+	if got := audit.Entries[0]; len(got.Refused) != 2 || got.Answer == nil || got.Answer.OptionID != "yes" {
+		t.Errorf("refused %+v, answer %+v", got.Refused, got.Answer)
+	}
+	if r := w.person("approve", card.ID, "yes"); r.code == 0 {
+		t.Errorf("answered twice: %+v", r)
+	}
+}
+
+func TestKilledHostLeavesAnInterruptedTurnThatGoesOn(t *testing.T) {
+	w := newWorld(t, "")
+	h := w.serve("--keep")
+	run := w.start(binary, "run", "--provider", "rehearsal", "edit")
+	card := within(t, cards(t, w.client(api.ClientOptions{})))
+	if err := h.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if code := run.exit(t); code != exitInterrupted {
+		t.Errorf("run ended with %d: %s", code, run.err.String())
+	}
+	<-h.done
+	w.serve("--keep")
+	list := w.chats()
+	if len(list) != 1 || list[0].LastEnd == nil || list[0].LastEnd.Outcome != agent.OutcomeInterrupted || list[0].Turn != model.TurnIdle {
+		t.Fatalf("%+v", list)
+	}
+	if r := w.cli("approvals", "--json"); strings.Contains(r.out, card.ID) {
+		t.Errorf("the approval of a dead turn is open: %s", r.out)
+	}
+	r := w.cli("send", list[0].ID[:8], "hello")
+	if r.code != 0 || !strings.Contains(r.out, "Rehearsal") {
+		t.Errorf("resumed: %+v", r)
+	}
+}
+
+func TestOneHostForAHome(t *testing.T) {
+	w := newWorld(t, "")
+	h := w.serve("--keep")
+	r := w.cli("serve")
+	if r.code != 0 || !strings.Contains(r.err, "runs already") {
+		t.Errorf("a second host: %+v", r)
+	}
+	if err := h.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-h.done
+	// A stale socket and lock file are there; a command starts all the same.
+	if _, err := os.Lstat(host.SocketPath(w.home)); err != nil {
+		t.Fatal("the killed host left no socket: the test proves nothing")
+	}
+	if r := w.cli("chats"); r.code != 0 {
+		t.Errorf("after a kill: %+v", r)
+	}
+	w.gone()
+	if r := w.cli("host", "status"); r.code != exitNoHost {
+		t.Errorf("status without a host: %+v", r)
+	}
+}
+
+func TestX05SocketUnderUmask000(t *testing.T) {
+	w := newWorld(t, "")
+	if err := os.Chmod(w.home, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	b := w.start("/bin/sh", "-c", "umask 000; exec "+binary+" serve --keep")
+	w.client(api.ClientOptions{}).Close()
+	defer func() { _ = b.Process.Signal(syscall.SIGTERM); <-b.done }()
+	err := filepath.WalkDir(w.home, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		st, err := os.Lstat(path)
+		if err != nil {
+			return nil // a file of the database that was just removed
+		}
+		if bad := st.Mode().Perm() & 0o077; bad != 0 {
+			t.Errorf("%s is %v", path, st.Mode())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestX05ProxyHandshake(t *testing.T) {
+	w := newWorld(t, "")
+	w.serve("--keep")
+	p, err := api.StartProxy(api.ProxyOptions{Dial: (&program{home: w.home}).dialer()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	own := strings.Replace(strings.TrimSuffix(p.WebSocketURL(), "/ws"), "ws://", "http://", 1)
+	try := func(url, origin, hostName string) error {
+		header := http.Header{}
+		if origin != "" {
+			header.Set("Origin", origin)
+		}
+		tr := &http.Transport{DisableKeepAlives: true}
+		ws, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPHeader: header, Host: hostName, HTTPClient: &http.Client{Transport: tr}})
+		if err == nil {
+			defer ws.CloseNow()
+			hello := `{"jsonrpc":"2.0","id":1,"method":"host.hello","params":{"protocol":1,"client":"test","version":""}}`
+			if err := ws.Write(t.Context(), websocket.MessageText, []byte(hello)); err != nil {
+				t.Error(err)
+			}
+			if _, data, err := ws.Read(t.Context()); err != nil || !strings.Contains(string(data), `"epoch"`) {
+				t.Errorf("%s %v", data, err)
+			}
+		}
+		return err
+	}
+	good := p.WebSocketURL() + "?token=" + p.Token()
+	for _, tc := range []struct {
+		name, url, origin, host string
+		ok                      bool
+	}{
+		{"our window", good, "wails://wails", "", true},
+		{"our window on macOS", good, "wails://wails.localhost", "", true},
+		{"our own page", good, own, "", true},
+		{"a web page", good, "https://evil.example", "", false},
+		{"another port", good, "http://127.0.0.1:1", "", false},
+		{"no origin", good, "", "", false},
+		{"null origin", good, "null", "", false},
+		{"no token", p.WebSocketURL(), "wails://wails", "", false},
+		{"wrong token", p.WebSocketURL() + "?token=" + api.NewToken(), "wails://wails", "", false},
+		{"rebound name", good, own, "evil.example", false},
+		{"localhost name", good, own, "localhost", false},
+	} {
+		if err := try(tc.url, tc.origin, tc.host); (err == nil) != tc.ok {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
+func TestLeases(t *testing.T) {
+	w := newWorld(t, "")
+	w.extra = []string{"WHIPPLETREE_GRACE=1s"}
+	lease := api.ClientOptions{Hello: api.Hello{Lease: true}}
+
+	t.Run("goodbye ends it at once", func(t *testing.T) {
+		w.t = t
+		h := w.start(binary, "serve")
+		c := w.client(lease)
+		if r, err := api.Call[api.GoodbyeResult](t.Context(), c, "host.goodbye", api.Goodbye{}); err != nil || !r.Ending {
+			t.Errorf("%+v %v", r, err)
+		}
+		if code := h.exit(t); code != 0 {
+			t.Error(code, h.err.String())
+		}
+	})
+	t.Run("a lost connection may come back", func(t *testing.T) {
+		w.t = t
+		h := w.start(binary, "serve")
+		w.client(lease).Close()
+		c := w.client(lease)
+		select {
+		case <-h.done:
+			t.Fatal("the host ended while somebody had a lease")
+		case <-time.After(1500 * time.Millisecond):
+		}
+		c.Close()
+		if code := h.exit(t); code != 0 {
+			t.Error(code, h.err.String())
+		}
+	})
+	t.Run("nobody came", func(t *testing.T) {
+		w.t = t
+		if code := w.start(binary, "serve").exit(t); code != 0 {
+			t.Error(code)
+		}
+	})
+	t.Run("keep running", func(t *testing.T) {
+		w.t = t
+		h := w.start(binary, "serve")
+		c := w.client(lease)
+		for path, value := range map[string]string{"general.keepRunning": "true"} {
+			if _, err := api.Call[api.SettingsResult](t.Context(), c, "settings.set", api.SetSettings{Path: path, Value: json.RawMessage(value)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r, err := api.Call[api.GoodbyeResult](t.Context(), c, "host.goodbye", api.Goodbye{}); err != nil || r.Ending {
+			t.Errorf("%+v %v", r, err)
+		}
+		if r := w.cli("host", "status", "--json"); r.code != 0 || !strings.Contains(r.out, `"keepRunning": true`) {
+			t.Errorf("%+v", r)
+		}
+		if r := w.cli("host", "stop"); r.code != 0 {
+			t.Errorf("%+v", r)
+		}
+		h.exit(t)
+	})
+}
+
+func TestQuitTellsWhatRuns(t *testing.T) {
+	w := newWorld(t, "")
+	h := w.start(binary, "serve")
+	c := w.client(api.ClientOptions{Hello: api.Hello{Lease: true}})
+	w.start(binary, "run", "--provider", "rehearsal", "edit")
+	within(t, cards(t, c))
+	r, err := api.Call[api.GoodbyeResult](t.Context(), c, "host.goodbye", api.Goodbye{QuitHost: true})
+	if err != nil || r.Ending || r.RunningTurns != 1 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	r, err = api.Call[api.GoodbyeResult](t.Context(), c, "host.goodbye", api.Goodbye{QuitHost: true, Force: true})
+	if err != nil || !r.Ending {
+		t.Fatalf("%+v %v", r, err)
+	}
+	h.exit(t)
+}
+
+// A call that is open while the host dies returns, the subscription goes on
+// with the next host.
+func TestOpenCallWhileTheHostRestarts(t *testing.T) {
+	w := newWorld(t, "")
+	h := w.serve("--keep")
+	infos := make(chan model.HostInfo, 8)
+	c := w.client(api.ClientOptions{Reconnect: true})
+	_, err := c.Subscribe(t.Context(), api.TopicHost, api.Subscriber{Snapshot: func(raw json.RawMessage) {
+		var i model.HostInfo
+		if json.Unmarshal(raw, &i) == nil {
+			infos <- i
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := within(t, infos)
+	if err := h.Process.Signal(syscall.SIGSTOP); err != nil { // the answer cannot come
+		t.Fatal(err)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		_, err := api.Call[api.DoctorResult](t.Context(), c, "host.doctor", api.None{})
+		answered <- err
+	}()
+	if err := h.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := within(t, answered); err != nil && !errors.Is(err, api.ErrLost) {
+		t.Errorf("the open call: %v", err)
+	}
+	<-h.done
+	w.serve("--keep")
+	if second := within(t, infos); second.Epoch == first.Epoch {
+		t.Error("the same host answered")
+	}
+}
+
+func TestLongHome(t *testing.T) {
+	w := newWorld(t, "")
+	long := filepath.Join(w.home, strings.Repeat("long-", 20))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.home = long
+	if got := host.SocketPath(long); len(got) > 100 {
+		t.Fatal(got)
+	}
+	if r := w.cli("chats", "--json"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	w.gone()
+	_ = os.Remove(filepath.Dir(host.SocketPath(long)))
+}
