@@ -93,7 +93,7 @@ func descends(pid, ours int) bool {
 // go of: it would write from a stale tip.
 func (m *Manager) yield(chatID string, h agent.Harness, o agent.Ownership, living bool) {
 	hand := m.handOf(o)
-	if living {
+	if living && o.Owner != agent.OwnerUnclear {
 		hand.Note = fmt.Sprintf("Process %d opened this session while the app was using it. A running turn is finished, then the app only watches.", o.Pid)
 	}
 	m.spawn(func() {
@@ -195,7 +195,7 @@ func (m *Manager) watchDirs(ctx context.Context, dirs []string) (wakes chan stru
 					return
 				case <-x.Wake():
 					x.Take()
-					signal(wakes)
+					wake(wakes)
 				}
 			}
 		}()

@@ -32,7 +32,7 @@ func newSink(ctx context.Context, m *Manager, chatID, via string) *sink {
 	return &sink{m: m, ctx: ctx, chatID: chatID, via: via, grew: make(chan struct{}, 1), caught: make(chan struct{}, 1)}
 }
 
-func signal(ch chan struct{}) {
+func wake(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:
@@ -46,7 +46,7 @@ func (s *sink) Item(it agent.Item) {
 	if len(s.batch.Items) >= batchItems {
 		s.flush()
 	}
-	signal(s.grew)
+	wake(s.grew)
 }
 
 func (s *sink) State(st agent.MirrorState) {
@@ -60,7 +60,7 @@ func (s *sink) CaughtUp(p agent.Position) {
 	defer s.mu.Unlock()
 	s.batch.Position = &p
 	s.flush()
-	signal(s.caught)
+	wake(s.caught)
 }
 
 // flush stores the batch; s.mu is held. Rows that could not be stored are kept

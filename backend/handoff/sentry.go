@@ -158,9 +158,9 @@ func (s *sentry) launched(l launch) {
 }
 
 func (s *sentry) watchExit(id processes.Identity) {
-	stop, err := s.m.o.Exits.Watch(id, func() { signal(s.exits) })
+	stop, err := s.m.o.Exits.Watch(id, func() { wake(s.exits) })
 	if err != nil {
-		signal(s.exits) // gone already: look again
+		wake(s.exits) // gone already: look again
 		return
 	}
 	s.stops = append(s.stops, stop)
@@ -236,7 +236,7 @@ func (s *sentry) follow(ctx context.Context, tip agent.Handle) {
 	}
 	s.handle = tip
 	s.startMirrorFrom(ctx, agent.Position{})
-	signal(s.exits) // look who owns the new id
+	wake(s.exits) // look who owns the new id
 }
 
 // show publishes the ownership when it changed.
@@ -353,7 +353,7 @@ func (s *sentry) reattach(ctx context.Context) bool {
 		s.handle = tip
 		s.show(ctx, o)
 		s.startMirror(ctx)
-		signal(s.exits)
+		wake(s.exits)
 		return false
 	}
 	s.w.mu.Lock()
