@@ -14,8 +14,14 @@ function windowId(): string {
   return id;
 }
 
-const desktop = inDesktop();
-const client = new Client({ endpoint, hello: { client: desktop ? 'window' : 'browser', version: __APP_VERSION__, window: desktop ? undefined : windowId(), lease: true } });
-const app = new App(client);
-mount(AppView, { target: document.getElementById('app')!, props: { app } });
-void client.start();
+async function start(): Promise<void> {
+  const desktop = inDesktop();
+  const first = desktop ? await endpoint() : undefined;
+  const client = new Client({ endpoint, hello: { client: desktop ? 'window' : 'browser', version: __APP_VERSION__, window: first?.window ?? windowId(), lease: true } });
+  const app = new App(client);
+  mount(AppView, { target: document.getElementById('app')!, props: { app } });
+  await client.start();
+  if (first?.open) app.show(first.open);
+}
+
+void start();

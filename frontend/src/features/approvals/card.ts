@@ -136,6 +136,7 @@ export function pastText(c: ApprovalCard): { glyph: 'ok' | 'cancel'; text: strin
     case 'refused':
       return { glyph: 'cancel', text: 'Refused', where: '', detail: '' };
   }
+  if (c.kind === 'question' && no) return { glyph: 'cancel', text: `You chose “${label}”`, where, detail: a?.comment ? `“${a.comment}”` : '' };
   if (a?.canceled) return { glyph: 'cancel', text: 'Withdrawn', where, detail: 'The turn was stopped before anybody answered.' };
   if (c.kind === 'question') {
     const texts = Object.entries(a?.answers ?? {}).map(([id, x]) => {
@@ -150,3 +151,9 @@ export function pastText(c: ApprovalCard): { glyph: 'ok' | 'cancel'; text: strin
   const reach = option?.reach === 'always' ? 'You allowed always' : option?.reach === 'session' ? 'You allowed for this session' : option?.kind === 'allow_once' ? 'You allowed once' : `You chose “${label}”`;
   return { glyph: 'ok', text: reach, where, detail: a?.comment ? `“${a.comment}”` : '' };
 }
+
+/** The option that sends a question's answers: the agent's own, when it offers one. */
+export const answerOption = (c: ApprovalCard): Option | undefined => c.options?.find((o) => o.kind === 'allow_once') ?? c.options?.find((o) => o.kind === 'allow_always');
+
+/** The agent's other options of a question card, such as not to answer. */
+export const otherOptions = (c: ApprovalCard): Option[] => (c.options ?? []).filter((o) => o !== answerOption(c));

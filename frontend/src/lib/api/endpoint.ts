@@ -3,6 +3,9 @@
 export interface Endpoint {
   url: string;
   token?: string;
+  /** The desktop's name of this window, and what it shows first. */
+  window?: string;
+  open?: string;
 }
 
 const KEY = 'whippletree.token';

@@ -18,7 +18,7 @@ export function outsideURL(raw: string): URL | null {
 export function openOutside(raw: string): void {
   const url = outsideURL(raw);
   if (!url) return;
-  const open = app()?.OpenURL ?? app()?.OpenLink;
+  const open = app()?.OpenURL;
   if (open) void open(url.href);
   else if (window.runtime?.BrowserOpenURL) window.runtime.BrowserOpenURL(url.href);
   else window.open(url.href, '_blank', 'noopener,noreferrer');
@@ -44,7 +44,11 @@ export async function pasteText(): Promise<string> {
 }
 
 /** The system's folder dialog, or undefined where there is none (a browser). */
-export const pickFolder = (): (() => Promise<string>) | undefined => {
-  const pick = app()?.PickFolder ?? app()?.ChooseFolder;
-  return pick ? async () => String((await pick()) ?? '') : undefined;
+export const pickFolder = (): ((start: string) => Promise<string>) | undefined => {
+  const pick = app()?.PickFolder;
+  return pick ? async (start) => String((await pick(start)) ?? '') : undefined;
 };
+
+export function showWindow(): void {
+  void app()?.Show?.();
+}

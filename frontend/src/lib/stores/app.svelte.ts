@@ -3,7 +3,8 @@ import { agentRows, sessionId, type Agent } from '../agents/row';
 import { needsYou } from '../agents/tree';
 import type { Client, Status } from '../api/client';
 import { DISCONNECTED, ApiError, reason } from '../api/errors';
-import type { ApprovalCard, ChatSummary, Harness, HostInfo, Session, Settings, Terminal } from '../api/types.gen';
+import { showWindow } from '../api/outside';
+import type { ApprovalCard, ChatSummary, Harness, HostInfo, Raise, Session, Settings, Terminal } from '../api/types.gen';
 import { createChat, type ChatStore } from './chat.svelte';
 import { createClock, type Clock } from './clock.svelte';
 import { createList, createValue } from './list.svelte';
@@ -57,7 +58,7 @@ export class App {
     this.approvals = createList<ApprovalCard>(client, 'approvals', (a) => a.id);
     this.harnesses = createList<Harness>(client, 'harnesses', (h) => h.harness);
     this.settings = createValue<Settings>(client, 'settings');
-    this.host = createValue<HostInfo>(client, 'host');
+    this.host = createValue<HostInfo>(client, 'host', (e) => e.type === 'raise' && this.raised(e.data as Raise));
     client.onStatus((s) => {
       const first = this.status.state !== 'open' && s.state === 'open';
       this.status = s;
@@ -82,7 +83,7 @@ export class App {
   }
 
   get home(): string {
-    return homeOf(this.host.value?.home ?? this.status.host?.home ?? '');
+    return this.host.value?.userHome ?? this.status.host?.userHome ?? '';
   }
 
   /** A chat's store, shared by all who show it. */
@@ -158,6 +159,21 @@ export class App {
     void this.newTerminal({ argv: ['/bin/sh', '-c', command], title: command });
   }
 
+  /** A second start, a link or a notification wants this window, and perhaps something in it. */
+  private raised(r: Raise): void {
+    showWindow();
+    this.show(r.open ?? '');
+  }
+
+  /** chat:<id>, session:<harness>/<id>, or a whippletree: link. */
+  show(open: string): void {
+    const chat = /^chat:(.+)$/.exec(open)?.[1] ?? /^whippletree:\/\/chat\/([\w-]+)/.exec(open)?.[1];
+    if (chat) return this.openTab({ kind: 'chat', id: chat });
+    const session = /^session:(.+)$/.exec(open)?.[1];
+    const row = session ? this.agents.find((a) => a.id === session) : undefined;
+    if (row) void this.openAgent(row);
+  }
+
   nextNeedsYou(): void {
     const list = [...this.needing].sort((a, b) => a.session.stateSince - b.session.stateSince);
     if (!list.length) return;
@@ -204,11 +220,6 @@ export class App {
     clearTimeout(this.saves.get(key));
     this.saves.set(key, setTimeout(() => void this.client.call('uistate.set', { key, value }).catch(() => {}), 300));
   }
-}
-
-/** The person's home folder, from where the app keeps its data. */
-export function homeOf(dataFolder: string): string {
-  return /^(\/home\/[^/]+|\/Users\/[^/]+|\/root)(\/|$)/.exec(dataFolder)?.[1] ?? '';
 }
 
 export const [getApp, setApp] = createContext<App>();

@@ -48,12 +48,15 @@ export interface ValueStore<T> {
   readonly value: T | null;
 }
 
-export function createValue<T>(client: Client, topic: string): ValueStore<T> {
+export function createValue<T>(client: Client, topic: string, other: (e: Event) => void = () => {}): ValueStore<T> {
   let value = $state.raw<T | null>(null);
   client.follow(topic, {
     snapshot: (v) => (value = v as T),
     events: (batch) => {
-      for (const e of batch) if (e.type === 'value' || e.type === 'reset') value = e.data as T;
+      for (const e of batch) {
+        if (e.type === 'value' || e.type === 'reset') value = e.data as T;
+        else other(e);
+      }
     },
   });
   return {

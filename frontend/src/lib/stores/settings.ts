@@ -3,7 +3,7 @@ import type { Settings } from '../api/types.gen';
 /** What the window reads from the settings, with the value it has when nothing is set. */
 export interface Preferences {
   theme: 'system' | 'light' | 'dark';
-  density: 'default' | 'compact';
+  density: 'comfortable' | 'compact';
   zoom: number;
   keepRunning: boolean;
   terminalFont: number;
@@ -12,10 +12,10 @@ export interface Preferences {
 
 /** Where each one is in settings.json. */
 export const PATHS: { readonly [K in keyof Preferences]: string } = {
-  theme: 'appearance.theme',
-  density: 'appearance.density',
-  zoom: 'appearance.zoom',
-  keepRunning: 'host.keepRunning',
+  theme: 'general.theme',
+  density: 'general.density',
+  zoom: 'general.zoom',
+  keepRunning: 'general.keepRunning',
   terminalFont: 'terminal.fontSize',
   scrollback: 'terminal.scrollback',
 };
@@ -35,10 +35,10 @@ export function preferences(settings: Settings | null): Preferences {
   const theme = at('theme');
   return {
     theme: theme === 'light' || theme === 'dark' ? theme : 'system',
-    density: at('density') === 'compact' ? 'compact' : 'default',
+    density: at('density') === 'compact' ? 'compact' : 'comfortable',
     zoom: number(at('zoom'), 80, 200, 100),
     keepRunning: at('keepRunning') === true,
-    terminalFont: number(at('terminalFont'), 8, 32, 12),
-    scrollback: number(at('scrollback'), 0, 1_000_000, 5000),
+    terminalFont: number(at('terminalFont'), 6, 48, 12),
+    scrollback: number(at('scrollback'), 0, 100_000, 10_000),
   };
 }

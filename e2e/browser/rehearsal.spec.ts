@@ -1,0 +1,87 @@
+import { expect, test } from './host';
+import type { Page } from './playwright';
+
+/** Past the first-run page, into an empty window. */
+async function open(page: Page, url: string) {
+  await page.goto(url);
+  await page.getByRole('button', { name: 'Show the window' }).click();
+}
+
+/** A chat with Rehearsal in the scratch folder, with its first message. */
+async function newChat(page: Page, folder: string, prompt: string) {
+  await page.keyboard.press('Control+Shift+N');
+  const dialog = page.getByRole('dialog', { name: 'New chat' });
+  await dialog.getByRole('radio', { name: /Rehearsal/ }).click();
+  await dialog.getByLabel('Folder').fill(folder);
+  await dialog.getByLabel(/First message/).fill(prompt);
+  await dialog.getByRole('button', { name: 'Start chat' }).click();
+  const trust = page.getByRole('alertdialog', { name: /^Trust/ });
+  await expect(dialog).toBeHidden();
+  if (await trust.isVisible()) await trust.getByRole('button', { name: 'Trust and start' }).click();
+  await expect(page.locator('[data-chat]')).toBeVisible();
+}
+
+const say = async (page: Page, text: string) => {
+  await page.getByRole('textbox', { name: 'Message' }).fill(text);
+  await page.keyboard.press('Enter');
+};
+const idle = (page: Page) => expect(page.locator('[data-chat]')).toHaveAttribute('data-turn', 'idle', { timeout: 30_000 });
+
+test('the window opens and says what is there', async ({ page, host }) => {
+  const errors: string[] = [];
+  page.on('console', (m) => m.type() === 'error' && errors.push(m.text()));
+  page.on('pageerror', (e) => errors.push(String(e)));
+  await page.goto(host.url);
+  await expect(page.getByRole('button', { name: 'Try Rehearsal' })).toBeVisible();
+  await page.screenshot({ path: 'test-results/welcome.png' });
+  expect(errors).toEqual([]);
+});
+
+test('an answer streams, is kept over a reload, and a question is one chat', async ({ page, host }) => {
+  await open(page, host.url);
+  await newChat(page, host.project, 'wait for me');
+  // The agent holds its answer half-way: the first half is visible before the turn ends.
+  await expect(page.getByText('I stand still in the middle of this answer')).toBeVisible();
+  await expect(page.locator('[data-chat]')).toHaveAttribute('data-turn', 'running');
+  await page.screenshot({ path: 'test-results/streaming.png' });
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await idle(page);
+  await say(page, 'hello there');
+  await expect(page.locator('[data-row="user"]').last()).toContainText('hello there');
+  await idle(page);
+  await page.screenshot({ path: 'test-results/answer.png' });
+  await page.reload();
+  await expect(page.locator('[data-row="user"]').last()).toContainText('hello there');
+});
+
+test('an approval is answered by mouse and by keyboard', async ({ page, host }) => {
+  await open(page, host.url);
+  await newChat(page, host.project, 'run echo');
+  const card = page.locator('[data-approval]');
+  await expect(card).toBeVisible();
+  await page.screenshot({ path: 'test-results/approval.png' });
+  await expect(card).toHaveAttribute('data-armed', 'true');
+  await card.locator('.opt').first().click();
+  await expect(card).toBeHidden();
+  await expect(page.getByText('The curtain is up.').first()).toBeVisible();
+  await idle(page);
+  await say(page, 'run date');
+  await expect(card).toBeVisible();
+  // Digits and Enter do nothing while the card has no focus or is not armed.
+  await page.keyboard.press('1');
+  await expect(card).toBeVisible();
+  await page.keyboard.press('Control+Shift+A');
+  await expect(card).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(card).toHaveAttribute('data-armed', 'true');
+  await page.keyboard.press('Tab');
+  await expect(card.locator('.opt:focus')).toContainText(/no|not|don/i);
+  await page.keyboard.press('Shift+Tab');
+  const refuse = await card.locator('.opt').evaluateAll((all) => all.findIndex((o) => o.matches('[tabindex="0"]')));
+  await page.keyboard.press(String(refuse + 1));
+  if (await card.locator('.comment').isVisible()) await card.locator('.comment button').click();
+  await expect(card).toBeHidden();
+  await expect(page.locator('[data-approval-past]').last()).toContainText('You said no');
+  await idle(page);
+  await page.screenshot({ path: 'test-results/after-approval.png' });
+});

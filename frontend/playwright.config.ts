@@ -1,0 +1,25 @@
+import { defineConfig } from '@playwright/test';
+
+/** Debian's Chromium; the browser that Playwright would download is not needed. */
+const chromium = {
+  browserName: 'chromium' as const,
+  viewport: { width: 1280, height: 800 },
+  launchOptions: {
+    executablePath: process.env.WHIPPLETREE_CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--no-first-run'],
+  },
+};
+
+export default defineConfig({
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  workers: 1,
+  fullyParallel: false,
+  forbidOnly: !!process.env.CI,
+  reporter: [['list']],
+  outputDir: 'test-results',
+  projects: [
+    { name: 'gallery', testDir: 'tests', use: chromium },
+    { name: 'host', testDir: '../e2e/browser', use: chromium },
+  ],
+});
