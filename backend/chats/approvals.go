@@ -54,7 +54,7 @@ func (c *chat) openAsks() int {
 func (c *chat) cards() []model.ApprovalCard {
 	list := make([]model.ApprovalCard, 0, len(c.asks))
 	for _, a := range c.asks {
-		list = append(list, a.card)
+		list = append(list, shownCard(a.card))
 	}
 	return list
 }
@@ -73,6 +73,9 @@ func (c *chat) ask(w *asker) {
 		c.step(hapAgentTurn)
 	}
 	c.evidence()
+	// Agents number their requests each for itself; a card's id is unique in the
+	// host, so that lists and commands need no more than it.
+	w.request.ID = CardID(c.id, w.request.ID)
 	a := c.findAsk(w.request.ID)
 	if a != nil && a.card.State == model.CardOpen && reflect.DeepEqual(a.card.Approval, w.request) {
 		a.askers = append(a.askers, w)
@@ -265,7 +268,7 @@ func (c *chat) refused(id string, who Caller) {
 
 // acked: the agent confirmed that it received the answer.
 func (c *chat) acked(id string) {
-	if a := c.findAsk(id); a != nil && (a.card.State == model.CardSent || a.card.State == model.CardUnconfirmed) {
+	if a := c.findAsk(CardID(c.id, id)); a != nil && (a.card.State == model.CardSent || a.card.State == model.CardUnconfirmed) {
 		c.drop(a, model.CardConfirmed)
 		c.refresh()
 	}
@@ -341,14 +344,13 @@ func (c *chat) drop(a *ask, state model.CardState) {
 		c.storeCard(a.card)
 	}
 	c.asks = slices.DeleteFunc(c.asks, func(x *ask) bool { return x == a })
-	c.publish(eventApproval, a.card)
+	c.publish(eventApproval, shownCard(a.card))
 	c.m.setCards(c.id, c.cards())
-	c.m.o.Publisher.Publish(topicApprovals, eventRemove, Removed{IDs: []string{CardKey(a.card)}})
+	c.m.o.Publisher.Publish(topicApprovals, eventRemove, Removed{IDs: []string{a.card.ID}})
 }
 
-// CardKey names a card in the list of all open ones: agents number their
-// requests each for itself.
-func CardKey(card model.ApprovalCard) string { return card.ChatID + "/" + card.ID }
+// CardID is the id of the card of an agent's request.
+func CardID(chatID, requestID string) string { return chatID[:min(8, len(chatID))] + "-" + requestID }
 
 func (c *chat) storeCard(card model.ApprovalCard) {
 	err := c.m.o.Store.UpdateApproval(c.ctx, card.ChatID, card.ID, card.Revision, func(x *model.ApprovalCard) { *x = card })
@@ -358,7 +360,8 @@ func (c *chat) storeCard(card model.ApprovalCard) {
 }
 
 func (c *chat) publishCard(a *ask) {
-	c.publish(eventApproval, a.card)
+	card := shownCard(a.card)
+	c.publish(eventApproval, card)
 	c.m.setCards(c.id, c.cards())
-	c.m.o.Publisher.Publish(topicApprovals, eventUpsert, a.card)
+	c.m.o.Publisher.Publish(topicApprovals, eventUpsert, card)
 }

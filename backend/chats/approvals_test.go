@@ -24,14 +24,14 @@ func (s *stage) card(id string, state model.CardState, rev int64) model.Approval
 	s.Helper()
 	ev := s.log.wait(s.T, fmt.Sprintf("card %s to be %s", id, state), func(e event) bool {
 		c, ok := e.data.(model.ApprovalCard)
-		return ok && c.ID == id && c.State == state && c.Revision >= rev
+		return ok && c.ID == CardID(c.ChatID, id) && c.State == state && c.Revision >= rev
 	})
 	return ev.data.(model.ApprovalCard)
 }
 
 func (s *stage) answer(chat, id, option string) (bool, model.ApprovalCard) {
 	s.Helper()
-	won, card, err := s.m.Answer(ctx, person, Answer{ChatID: chat, ApprovalID: id, Answer: agent.ApprovalAnswer{OptionID: option}})
+	won, card, err := s.m.Answer(ctx, person, Answer{ChatID: chat, ApprovalID: CardID(chat, id), Answer: agent.ApprovalAnswer{OptionID: option}})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestA04MeaningOfOptions(t *testing.T) {
 	out, out2 := askFor(sc, ctx, plan), askFor(sc, ctx, two)
 	s.card("p", model.CardOpen, 1)
 	s.card("two", model.CardOpen, 1)
-	if _, _, err := s.m.Answer(ctx, person, Answer{ChatID: id, ApprovalID: "p", Answer: agent.ApprovalAnswer{OptionID: "o4"}}); err == nil {
+	if _, _, err := s.m.Answer(ctx, person, Answer{ChatID: id, ApprovalID: CardID(id, "p"), Answer: agent.ApprovalAnswer{OptionID: "o4"}}); err == nil {
 		t.Fatal("an option that was not offered was taken")
 	}
 	s.answer(id, "p", "o2")
@@ -210,10 +210,10 @@ func TestA04MeaningOfOptions(t *testing.T) {
 	none := agent.Approval{ID: "none", Kind: agent.ApprovalTool, Title: "?"}
 	out = askFor(sc, ctx, none)
 	s.card("none", model.CardOpen, 1)
-	if _, _, err := s.m.Answer(ctx, person, Answer{ChatID: id, ApprovalID: "none", Answer: agent.ApprovalAnswer{OptionID: "a"}}); err == nil {
+	if _, _, err := s.m.Answer(ctx, person, Answer{ChatID: id, ApprovalID: CardID(id, "none"), Answer: agent.ApprovalAnswer{OptionID: "a"}}); err == nil {
 		t.Fatal("taken")
 	}
-	if won, _, err := s.m.Answer(ctx, person, Answer{ChatID: id, ApprovalID: "none", Answer: agent.ApprovalAnswer{Canceled: true}}); err != nil || !won {
+	if won, _, err := s.m.Answer(ctx, person, Answer{ChatID: id, ApprovalID: CardID(id, "none"), Answer: agent.ApprovalAnswer{Canceled: true}}); err != nil || !won {
 		t.Fatal(won, err)
 	}
 	if a := <-out; !a.Canceled {
@@ -260,7 +260,7 @@ func TestAChangedRequestIsANewRevision(t *testing.T) {
 		t.Fatal(a)
 	}
 	s.card("7", model.CardOpen, 2)
-	if _, _, err := s.m.Answer(ctx, person, Answer{ChatID: id, ApprovalID: "7", Revision: 1, Answer: agent.ApprovalAnswer{OptionID: "a"}}); err == nil {
+	if _, _, err := s.m.Answer(ctx, person, Answer{ChatID: id, ApprovalID: CardID(id, "7"), Revision: 1, Answer: agent.ApprovalAnswer{OptionID: "a"}}); err == nil {
 		t.Fatal("an answer to the old text was taken for the new one")
 	}
 	s.answer(id, "7", "r")
@@ -296,7 +296,7 @@ func TestOnlyAPersonAnswers(t *testing.T) {
 	out := askFor(sc, ctx, runTool("7"))
 	s.card("7", model.CardOpen, 1)
 	bad := Caller{By: "agent", Where: "below claude (pid 9)"}
-	if _, _, err := s.m.Answer(ctx, bad, Answer{ApprovalID: "7", Answer: agent.ApprovalAnswer{OptionID: "a"}}); err == nil {
+	if _, _, err := s.m.Answer(ctx, bad, Answer{ApprovalID: CardID(id, "7"), Answer: agent.ApprovalAnswer{OptionID: "a"}}); err == nil {
 		t.Fatal("an agent answered")
 	}
 	if c := s.get(id).Approvals[0]; len(c.Refused) != 1 || c.Refused[0].Where != bad.Where || c.State != model.CardOpen {

@@ -235,7 +235,7 @@ func (m *Manager) Approvals() []model.ApprovalCard {
 		if a.At != b.At {
 			return int(a.At - b.At)
 		}
-		return strings.Compare(CardKey(a), CardKey(b))
+		return strings.Compare(a.ID, b.ID)
 	})
 	return list
 }

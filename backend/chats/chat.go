@@ -120,9 +120,30 @@ func (c *chat) run() {
 		if (c.ending || c.removed) && c.phase == phIdle && c.live == nil {
 			c.timer.Stop()
 			c.dropWaiters(Fail(CodeUnavailable, "The chat was closed."))
+			c.leave()
 			return
 		}
 	}
+}
+
+// leave tells the guard, once the last agent is gone, that the session may be
+// somebody else's.
+func (c *chat) leave() {
+	g, before, claim := c.m.guard(), c.previous, c.claim()
+	if g == nil {
+		return
+	}
+	c.work.Add(1)
+	go func() {
+		defer c.work.Done()
+		if before != nil {
+			<-before.gone
+			if before.fault != nil {
+				return
+			}
+		}
+		g.LetGo(claim)
+	}()
 }
 
 // post hands m to the chat; false when its goroutine ended.

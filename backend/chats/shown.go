@@ -143,3 +143,41 @@ func page(rows []model.Row, fromEnd bool) []model.Row {
 	}
 	return rows[:n]
 }
+
+// cardBytes is what a card may take: several of them stand in one snapshot.
+const cardBytes = 64 << 10
+
+// shownCard is the card as a window gets it. What decides is never shortened
+// silently: the field says so in its own text, and the tool's row has the whole.
+func shownCard(card model.ApprovalCard) model.ApprovalCard {
+	b, err := json.Marshal(card)
+	if err != nil || len(b) <= cardBytes {
+		return card
+	}
+	const keep = 8 << 10
+	short := func(s *string) {
+		if len(*s) > keep {
+			*s = string(wholeRunes([]byte((*s)[:keep]))) + "\n[... shortened, the tool's row has the whole ...]"
+		}
+	}
+	if card.Preview != nil {
+		p := *card.Preview
+		short(&p.Command)
+		short(&p.Diff)
+		if len(p.Input) > keep {
+			p.Input = nil
+		}
+		if len(p.Files) > 200 {
+			p.Files = p.Files[:200]
+		}
+		card.Preview = &p
+	}
+	if card.Plan != nil {
+		p := *card.Plan
+		short(&p.Text)
+		card.Plan = &p
+	}
+	short(&card.Description)
+	short(&card.Title)
+	return card
+}

@@ -28,7 +28,6 @@ type stage struct {
 	dir   string
 	log   *record
 	agent *actor
-	may   func(Caller) error
 }
 
 var person = Caller{By: "window", Where: "a test"}
@@ -305,7 +304,6 @@ type scene struct {
 	steer      func(agent.Prompt) error
 	autoCancel bool
 	closeErr   error
-	stubborn   bool // Close does not make Prompt return
 	mu         sync.Mutex
 	inPrompt   bool
 	closes     int

@@ -3,10 +3,13 @@ package handoff
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -313,34 +316,29 @@ func TestAfterTurn(t *testing.T) {
 	s.oneBranch(s.session(id))
 }
 
+// A descendant that ignores TERM and left the group lives on after the close;
+// the command is not run before it is gone.
 func TestWhatTheAgentLeavesBehindIsEnded(t *testing.T) {
 	s := newStage(t)
-	s.m.o.GoneWithin = 300 * time.Millisecond
-	s.p.child = true // ignores TERM, and Close knows nothing of it
+	s.m.o.GoneWithin = 500 * time.Millisecond
+	s.p.child = true
 	id := s.chat()
 	s.said(id, "one")
-	rel, _, err := s.chats.Inspect(ctx, id)
+	b, err := os.ReadFile(filepath.Join(string(s.p.home), "child"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = rel
-	// The child is the test's own process's child, as an escapee is init's:
-	// endAll is given it by name.
-	kid, in, _ := s.p.start("stubborn", "none")
-	defer in.Close()
-	kidID, err := processes.Identify(kid.Process.Pid)
+	pid, _ := strconv.Atoi(string(b))
+	kid, err := processes.Identify(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reaped := make(chan struct{})
-	go func() { _ = kid.Wait(); close(reaped) }()
-	if err := s.m.endAll(ctx, []processes.Identity{kidID}); err != nil {
-		t.Fatal(err)
+	s.toTerminal(id, Request{})
+	if kid.Alive() {
+		_ = kid.Signal(syscall.SIGKILL)
+		t.Fatal("a process of the released agent lives")
 	}
-	<-reaped
-	if kidID.Alive() {
-		t.Fatal("it lives")
-	}
+	s.owned(id)
 }
 
 func TestATerminalThatCannotBeOpened(t *testing.T) {

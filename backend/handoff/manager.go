@@ -74,8 +74,8 @@ func (m *Manager) Start(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Stop ends every goroutine and gives the leases up. What is in a terminal
-// stays there.
+// Stop ends every goroutine. What is in a terminal stays there. The chats are
+// stopped after it: each lease ends when the chat's agent is gone (LetGo).
 func (m *Manager) Stop(ctx context.Context) error {
 	m.mu.Lock()
 	m.stopped = true
@@ -85,15 +85,10 @@ func (m *Manager) Stop(ctx context.Context) error {
 	go func() { m.work.Wait(); close(done) }()
 	select {
 	case <-done:
+		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, w := range m.wards {
-		m.giveUp(ctx, w)
-	}
-	return nil
 }
 
 func (m *Manager) ward(chatID string) *ward {

@@ -45,8 +45,10 @@ type entry struct {
 
 type home string
 
-func (h home) transcript(id string) string { return filepath.Join(string(h), "transcripts", id+".jsonl") }
-func (h home) sessions() string            { return filepath.Join(string(h), "sessions") }
+func (h home) transcript(id string) string {
+	return filepath.Join(string(h), "transcripts", id+".jsonl")
+}
+func (h home) sessions() string { return filepath.Join(string(h), "sessions") }
 
 func (h home) entries(id string) ([]entry, error) {
 	b, err := os.ReadFile(h.transcript(id))
@@ -123,7 +125,18 @@ func scribeMain() int {
 	if mode == "mute" || mode == "stubborn" {
 		fmt.Println("up")
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		select {}
+		forever()
+	}
+	if os.Getenv("SCRIBE_CHILD") != "" {
+		kid := exec.Command(os.Args[0], "none")
+		kid.Env = append(os.Environ(), "SCRIBE_MODE=stubborn")
+		kid.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		up, err := kid.StdoutPipe()
+		if err != nil || kid.Start() != nil {
+			panic("child")
+		}
+		bufio.NewScanner(up).Scan()
+		_ = os.WriteFile(filepath.Join(string(h), "child"), []byte(fmt.Sprint(kid.Process.Pid)), 0o600)
 	}
 	w := h.writer(session)
 	h.register(session)
@@ -151,9 +164,17 @@ func scribeMain() int {
 		}
 	}
 	if mode == "tui" {
-		select {} // like a terminal that lost its keyboard
+		forever() // like a terminal that lost its keyboard
 	}
 	return 0
+}
+
+// forever waits for a signal that nobody sends; an empty select would be a
+// deadlock to the runtime.
+func forever() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR2)
+	<-c
 }
 
 // troupe is the harness.
@@ -166,7 +187,7 @@ type troupe struct {
 	hold    chan struct{} // when set, a turn ends only when it is closed
 	mu      sync.Mutex
 	prompts []string
-	child   bool // the chat's agent leaves a stubborn child behind
+	child   bool // the chat's agent has a child that ignores TERM and leaves its group
 }
 
 func newTroupe(t *testing.T) *troupe {
@@ -192,6 +213,9 @@ func (p *troupe) Availability(context.Context) (agent.Availability, error) {
 func (p *troupe) start(mode, session string) (*exec.Cmd, io.WriteCloser, *bufio.Scanner) {
 	cmd := exec.Command(os.Args[0], session)
 	cmd.Env = append(os.Environ(), "SCRIBE_MODE="+mode, "SCRIBE_HOME="+string(p.home))
+	if p.child && mode == "chat" {
+		cmd.Env = append(cmd.Env, "SCRIBE_CHILD=1")
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -216,9 +240,6 @@ func (p *troupe) Open(_ context.Context, req agent.OpenRequest, ev agent.Events)
 	}
 	s := &pen{p: p, ev: ev, w: p.home.writer(h.NativeID), cancel: make(chan struct{}, 1)}
 	s.cmd, s.in, _ = p.start("chat", h.NativeID)
-	if p.child {
-		s.kid, s.kidIn, _ = p.start("stubborn", "none")
-	}
 	var handle *agent.Handle
 	if req.Kind == agent.KindWorkspace {
 		handle = &h
@@ -234,8 +255,6 @@ type pen struct {
 	w      *writer
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	kid    *exec.Cmd
-	kidIn  io.WriteCloser
 	cancel chan struct{}
 	once   sync.Once
 }

@@ -21,10 +21,7 @@ import (
 	"github.com/whippletree-app/whippletree/backend/store"
 )
 
-var (
-	ctx    = context.Background()
-	person = chats.Caller{By: "window"}
-)
+var ctx = context.Background()
 
 // stage is one host: chats and handoff on a real store, terminals that are
 // processes with a pipe for a keyboard.

@@ -460,4 +460,3 @@ func (m *Manager) awaitGone(ctx context.Context, ids []processes.Identity) {
 		stop()
 	}
 }
-
