@@ -110,7 +110,7 @@ func (h *handover) starting(pid int, id string, ignore []int, torn bool) (agent.
 	if err == nil {
 		if rec := (recognizer{}).Recognize("", argv); rec.SessionID == id {
 			return agent.Ownership{
-				Owner: agent.OwnerTerminal, Pid: pid, Link: agent.LinkProved, Evidence: "it was started on this session and is starting",
+				Owner: agent.OwnerTerminal, Pid: pid, Link: agent.LinkProved, Evidence: "it was started on this session and is starting or ending",
 			}, true
 		}
 	}

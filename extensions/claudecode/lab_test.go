@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
@@ -74,6 +75,9 @@ func (l *lab) terminal(c agent.Command) *tui {
 		_ = cmd.Process.Kill()
 		<-u.ended
 		_ = cmd.Wait()
+		if text := u.text(0); l.t.Failed() {
+			l.t.Logf("the interface printed:\n%s", text[max(0, len(text)-3000):])
+		}
 	})
 	return u
 }
@@ -129,25 +133,33 @@ func (u *tui) see(ctx context.Context, from int, words string) {
 	}
 }
 
-// line types a line and confirms it once the interface shows it.
-func (u *tui) line(ctx context.Context, text string) {
+// line types a line and confirms it until it was taken: the interface treats
+// keys that come at once as pasted, and drops them just after a dialog opened.
+func (u *tui) line(ctx context.Context, text string, taken func(context.Context) bool) {
 	u.t.Helper()
 	from := u.mark()
 	if _, err := io.WriteString(u.file, text); err != nil {
 		u.t.Fatal(err)
 	}
 	u.see(ctx, from, text)
-	if _, err := io.WriteString(u.file, "\r"); err != nil {
-		u.t.Fatal(err)
-	}
+	u.press(ctx, "\r", taken)
 }
 
-// key types a key.
-func (u *tui) key(k string) {
+// press types a key, again if it was not taken within a while.
+func (u *tui) press(ctx context.Context, key string, taken func(context.Context) bool) {
 	u.t.Helper()
-	if _, err := io.WriteString(u.file, k); err != nil {
-		u.t.Fatal(err)
+	for ctx.Err() == nil {
+		if _, err := io.WriteString(u.file, key); err != nil {
+			u.t.Fatal(err)
+		}
+		soon, cancel := context.WithTimeout(ctx, 2*time.Second)
+		ok := taken(soon)
+		cancel()
+		if ok {
+			return
+		}
 	}
+	u.t.Fatalf("the interface did not take %q", key)
 }
 
 // board is the host's end of a session source.
@@ -196,9 +208,27 @@ func (b *board) Remove(_ string, ids ...string) {
 
 func (b *board) Diagnostic(string, string) {}
 
+// taken waits for a row that fulfils cond, for [tui.press].
+func (b *board) taken(cond func(agent.Snapshot) bool) func(context.Context) bool {
+	return func(ctx context.Context) bool {
+		_, ok := b.find(ctx, true, cond)
+		return ok
+	}
+}
+
 // wait returns once some row fulfils cond, or with want false once none does.
 func (b *board) wait(ctx context.Context, t *testing.T, what string, want bool, cond func(agent.Snapshot) bool) agent.Snapshot {
 	t.Helper()
+	s, ok := b.find(ctx, want, cond)
+	if !ok {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		t.Fatalf("waited in vain for %s; rows: %+v", what, b.rows)
+	}
+	return s
+}
+
+func (b *board) find(ctx context.Context, want bool, cond func(agent.Snapshot) bool) (agent.Snapshot, bool) {
 	for {
 		b.mu.Lock()
 		changed := b.changed
@@ -210,18 +240,16 @@ func (b *board) wait(ctx context.Context, t *testing.T, what string, want bool, 
 			}
 		}
 		b.mu.Unlock()
-		if want && found != nil {
-			return *found
-		}
-		if !want && found == nil {
-			return agent.Snapshot{}
+		switch {
+		case want && found != nil:
+			return *found, true
+		case !want && found == nil:
+			return agent.Snapshot{}, true
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			t.Fatalf("waited in vain for %s; rows: %+v", what, b.rows)
+			return agent.Snapshot{}, false
 		}
 	}
 }

@@ -143,17 +143,14 @@ func TestRealContinueInTerminalAndTakeBack(t *testing.T) {
 	}, newRecorder()); err == nil {
 		t.Error("a second writer was let in")
 	}
-	u.line(l.ctx(), "scenario:bash-allow")
-	w := board.wait(l.ctx(), t, "running -> waiting", true, func(s agent.Snapshot) bool {
-		return s.ID == h.NativeID && s.Status == agent.StatusWaiting
-	})
+	waits := func(s agent.Snapshot) bool { return s.ID == h.NativeID && s.Status == agent.StatusWaiting }
+	u.line(l.ctx(), "scenario:bash-allow", board.taken(waits))
+	w := board.wait(l.ctx(), t, "running -> waiting", true, waits)
 	if w.WaitingKind != agent.WaitApproval || w.WaitingFor == "" {
 		t.Errorf("waiting row: %+v", w)
 	}
-	u.key("1")
-	board.wait(l.ctx(), t, "idle again", true, func(s agent.Snapshot) bool {
-		return s.ID == h.NativeID && s.Status == agent.StatusIdle
-	})
+	u.see(l.ctx(), 0, "Do you want to proceed?")
+	u.press(l.ctx(), "1", board.taken(func(s agent.Snapshot) bool { return s.ID == h.NativeID && s.Status == agent.StatusIdle }))
 	s.wait(l.ctx(), t, "what was said in the terminal", func() bool {
 		for _, it := range s.items {
 			if it.Text == "Done with bash." {
@@ -172,6 +169,8 @@ func TestRealContinueInTerminalAndTakeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	board.wait(l.ctx(), t, "the row to go", false, func(s agent.Snapshot) bool { return s.ID == h.NativeID })
+	<-u.ended // the entry goes a moment before the process does
+	_ = u.cmd.Wait()
 	tip, err := l.h.Handover.Tip(l.ctx(), h)
 	if err != nil || tip.NativeID != h.NativeID {
 		t.Fatal(tip, err)
@@ -225,12 +224,12 @@ func TestRealClearSwitchesTheSession(t *testing.T) {
 	u := l.terminal(agent.Command{Argv: []string{l.bin, "--permission-mode", modeAsk}, Cwd: l.cwd})
 	first := board.wait(l.ctx(), t, "the session", true, func(s agent.Snapshot) bool { return s.Status == agent.StatusIdle })
 	u.see(l.ctx(), 0, "❯")
-	u.line(l.ctx(), "hello")
-	board.wait(l.ctx(), t, "the turn's end", true, func(s agent.Snapshot) bool {
-		return s.Status == agent.StatusIdle && s.LastTurn == "completed" && s.Title != ""
-	})
-	u.line(l.ctx(), "/clear")
-	second := board.wait(l.ctx(), t, "the new session", true, func(s agent.Snapshot) bool { return s.ID != first.ID })
+	u.line(l.ctx(), "hello", board.taken(func(s agent.Snapshot) bool {
+		return s.Status == agent.StatusIdle && s.LastTurn == "completed" && s.Title == "hello"
+	}))
+	other := func(s agent.Snapshot) bool { return s.ID != first.ID }
+	u.line(l.ctx(), "/clear", board.taken(other))
+	second := board.wait(l.ctx(), t, "the new session", true, other)
 	if second.Pid != first.Pid || second.Supersedes != first.ID {
 		t.Errorf("after /clear: %+v", second)
 	}

@@ -61,7 +61,7 @@ func newLab(t *testing.T) *lab {
 }
 
 func (l *lab) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(l.t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(l.t.Context(), 40*time.Second)
 	l.t.Cleanup(cancel)
 	return ctx
 }

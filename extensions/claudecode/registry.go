@@ -39,6 +39,9 @@ type entry struct {
 	file     string
 }
 
+// root is the data folder that the entry stands in.
+func (e *entry) root() string { return filepath.Dir(filepath.Dir(e.file)) }
+
 func (e *entry) procStart() string {
 	switch v := e.ProcStart.(type) {
 	case nil:

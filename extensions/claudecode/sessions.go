@@ -29,7 +29,7 @@ func (s *source) Start(ctx context.Context, start agent.SourceStart) error {
 	}
 	o := &observer{
 		host: s.host, publish: start.Publisher, roots: roots, wake: make(chan struct{}, 1),
-		shown: map[string]agent.Snapshot{}, held: map[int]string{}, last: map[int]entry{}, exits: map[agentkit.Identity]func(){},
+		shown: map[string]agent.Snapshot{}, dirs: map[string]func(){}, held: map[int]string{}, last: map[int]entry{}, exits: map[agentkit.Identity]func(){},
 	}
 	return o.run(ctx)
 }
@@ -45,42 +45,67 @@ type observer struct {
 	held      map[int]string            // which session a process held before
 	last      map[int]entry             // the entry that was read last, by pid
 	exits     map[agentkit.Identity]func()
+	dirs      map[string]func() // watched folders: how to end
+	forward   sync.WaitGroup
 	summaries summaries
 	begun     bool
 }
 
 func (o *observer) run(ctx context.Context) error {
-	var forwarders sync.WaitGroup
-	defer forwarders.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer o.forward.Wait()
 	defer func() {
 		for _, stop := range o.exits {
 			stop()
 		}
+		for _, stop := range o.dirs {
+			stop()
+		}
 	}()
-	for _, root := range o.roots {
-		w := o.host.Watcher.Watch(sessionsDir(root))
-		defer w.Close()
-		forwarders.Go(func() {
-			for {
-				select {
-				case <-w.Wake():
-					w.Take() // the folder is small: it is read whole
-					o.nudge()
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
-	}
 	for {
+		wanted := map[string]bool{}
+		for _, root := range o.roots {
+			wanted[sessionsDir(root)] = true
+		}
+		for _, e := range o.last { // a transcript is written a little after the registry
+			wanted[filepath.Join(projectsDir(e.root()), slug(e.Cwd))] = true
+		}
+		o.watch(wanted)
 		select {
 		case <-o.wake:
 			o.look()
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// watch follows exactly the wanted folders: the registries, and the folders
+// where live sessions write.
+func (o *observer) watch(wanted map[string]bool) {
+	for dir, stop := range o.dirs {
+		if !wanted[dir] {
+			stop()
+			delete(o.dirs, dir)
+		}
+	}
+	for dir := range wanted {
+		if o.dirs[dir] != nil {
+			continue
+		}
+		w := o.host.Watcher.Watch(dir)
+		end := make(chan struct{})
+		o.dirs[dir] = func() { close(end); w.Close() }
+		o.forward.Go(func() {
+			for {
+				select {
+				case <-w.Wake():
+					w.Take() // what is needed is read whole
+					o.nudge()
+				case <-end:
+					return
+				}
+			}
+		})
 	}
 }
 
@@ -197,7 +222,6 @@ func both(a, b agent.Snapshot) agent.Snapshot {
 }
 
 func (o *observer) snapshot(e *entry) agent.Snapshot {
-	root := filepath.Dir(filepath.Dir(e.file))
 	status, kind := e.status()
 	snap := agent.Snapshot{
 		ID: e.SessionID, Harness: harnessID, Pid: e.Pid, PidStartedAt: e.procStart(), Cwd: e.Cwd,
@@ -208,8 +232,9 @@ func (o *observer) snapshot(e *entry) agent.Snapshot {
 		snap.WaitingFor = cutTo(e.WaitingFor, agent.LimitWaitingFor)
 	}
 	var sum summary
-	if path, ok := transcriptPath(root, e.SessionID, e.Cwd); ok {
-		sum = o.summaries.get(path, o.host.Time())
+	if path, ok := transcriptPath(e.root(), e.SessionID, e.Cwd); ok {
+		// While it runs the file grows all the time; what is known will do.
+		sum = o.summaries.get(path, o.host.Time(), status == agent.StatusRunning)
 	}
 	snap.Title = sum.name(e.Name, e.NameSource == "user")
 	snap.Model, snap.Mode = sum.model, sum.mode

@@ -173,7 +173,9 @@ type known struct {
 	sum   summary
 }
 
-func (c *summaries) get(path string, now time.Time) summary {
+// get returns the summary of a transcript; with old an earlier one will do, if
+// it tells what the session is about.
+func (c *summaries) get(path string, now time.Time, old bool) summary {
 	info, err := os.Stat(path)
 	if err != nil {
 		return summary{}
@@ -181,6 +183,9 @@ func (c *summaries) get(path string, now time.Time) summary {
 	c.mu.Lock()
 	k, ok := c.known[path]
 	c.mu.Unlock()
+	if ok && old && k.sum.model != "" && k.sum.prompt != "" {
+		return k.sum
+	}
 	if ok && k.size == info.Size() && k.mtime.Equal(info.ModTime()) {
 		return k.sum
 	}
