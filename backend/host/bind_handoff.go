@@ -20,7 +20,7 @@ func (h *Host) newHandoff(run string) (*handoff.Manager, error) {
 	}
 	return handoff.New(handoff.Options{
 		Chats: h.chats, Store: h.store, Harnesses: h.harnesses, Overrides: h.overrides,
-		Tabs: tabs{h.terminals}, Natives: h.natives(), Exits: h.exits,
+		Tabs: tabs{h.terminals}, Natives: natives{h.native, launches}, Exits: h.exits,
 		Watch:   func(dir string) handoff.Watch { return h.watcher.Watch(dir) },
 		PlaceOf: h.placeOf, RunDir: launches, LockDir: locks, Holder: h.epoch, Log: h.log,
 	}), nil

@@ -5,30 +5,39 @@ import (
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/api"
-	"github.com/whippletree-app/whippletree/backend/model"
+	"github.com/whippletree-app/whippletree/backend/chats"
 )
-
-func unsupported(what string) *api.Error {
-	return &api.Error{Code: api.CodeUnsupported, Message: what}
-}
-
-func (o *observed) list() []model.Session { return nil }
 
 func (h *Host) bindSessions() {
 	s := h.server
 	api.Handle(s, "sessions.list", func(context.Context, *api.Caller, api.None) (api.Sessions, error) {
-		return api.Sessions{Sessions: fit(h.observed.list())}, nil
+		return api.Sessions{Sessions: fit(h.observed.registry.List())}, nil
 	})
-	api.Handle(s, "sessions.acknowledge", func(context.Context, *api.Caller, api.SessionRef) (api.None, error) {
-		return api.None{}, unsupported("Sessions are not observed.")
+	api.HandleConcurrent(s, "sessions.acknowledge", func(ctx context.Context, _ *api.Caller, r api.SessionRef) (api.None, error) {
+		return api.None{}, h.observed.registry.Acknowledge(ctx, r.Key)
 	})
-	api.HandleConcurrent(s, "sessions.focus", func(context.Context, *api.Caller, api.SessionRef) (api.FocusResult, error) {
-		return api.FocusResult{}, unsupported("Sessions are not observed.")
+	api.HandleConcurrent(s, "sessions.focus", func(ctx context.Context, _ *api.Caller, r api.SessionRef) (api.FocusResult, error) {
+		return h.observed.focus(ctx, r.Key)
 	})
-	api.HandleConcurrent(s, "sessions.open", func(context.Context, *api.Caller, api.SessionRef) (api.ChatResult, error) {
-		return api.ChatResult{}, unsupported("Sessions are not observed.")
-	})
+	api.HandleConcurrent(s, "sessions.open", h.openSession)
 	api.HandleConcurrent(s, "sessions.stored", h.stored)
+}
+
+// openSession shows a session that was found as a chat; the same session again
+// gives the same chat.
+func (h *Host) openSession(ctx context.Context, _ *api.Caller, r api.SessionRef) (api.ChatResult, error) {
+	row, ok := h.observed.registry.Session(r.Key)
+	if !ok {
+		return api.ChatResult{}, &api.Error{Code: api.CodeNotFound, Message: "There is no session " + keyText(r.Key) + ".", Fix: "whippletree ls"}
+	}
+	if sum, ok := h.chats.Summary(row.ChatID); ok {
+		return api.ChatResult{Chat: sum}, nil
+	}
+	sum, err := h.chats.Create(ctx, chats.CreateRequest{
+		ClientID: "session-" + keyText(row.Key), Harness: row.Key.Harness, Kind: agent.KindWorkspace, Cwd: row.Cwd, Title: row.Title,
+		Adopt: &agent.Handle{Harness: row.Key.Harness, NativeID: row.Key.ID, Cwd: row.Cwd},
+	})
+	return api.ChatResult{Chat: sum}, err
 }
 
 // stored lists conversations on disk, newest first. The cursor is the harness's

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/whippletree-app/whippletree/backend/model"
+	"github.com/whippletree-app/whippletree/backend/processes"
 )
 
 // doctor looks at everything that can be wrong and says what helps.
@@ -62,4 +63,17 @@ func (h *Host) checkSocket() model.DoctorCheck {
 	return c
 }
 
-func (o *observed) checks() []model.DoctorCheck { return nil }
+// checks tells how sessions are observed.
+func (o *observed) checks() []model.DoctorCheck {
+	c := model.DoctorCheck{ID: "starts", Title: "Starting agents are seen", State: "ok", Text: "by the kernel's process events"}
+	o.mu.Lock()
+	w := o.starts
+	o.mu.Unlock()
+	switch {
+	case w == nil:
+		c.State, c.Text = "info", "not yet"
+	case w.Path() != processes.PathConnector:
+		c.State, c.Text = "info", "at their first file or output, since the kernel gives no process events here"
+	}
+	return []model.DoctorCheck{c}
+}

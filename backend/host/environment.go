@@ -33,17 +33,44 @@ func (e *environment) get() []string {
 	return e.env
 }
 
-// ledger keeps the helpers of this host for the next one.
-type ledger struct{ store *store.Store }
+// ledger keeps the helpers of this host for the next one, and knows which
+// processes are ours now.
+type ledger struct {
+	store *store.Store
+	mu    sync.Mutex
+	ours  map[processes.Identity]struct{}
+}
 
-func (l ledger) Started(p processes.Helper) error {
+func newLedger(s *store.Store) *ledger {
+	return &ledger{store: s, ours: map[processes.Identity]struct{}{}}
+}
+
+// Started implements [processes.Ledger]. What runs in a terminal tab is the
+// person's, not a helper.
+func (l *ledger) Started(p processes.Helper) error {
+	if p.Purpose != "terminal" {
+		l.mu.Lock()
+		l.ours[p.Identity] = struct{}{}
+		l.mu.Unlock()
+	}
 	return l.store.HelperStarted(context.Background(), store.Helper{
 		Pid: p.Pid, Start: p.Start, Boot: p.Boot, ID: p.ID, Sid: p.Sid, Purpose: p.Purpose, Owner: p.Owner, Argv0: p.Argv0,
 	})
 }
 
-func (l ledger) Ended(id processes.Identity) {
+// Ended implements [processes.Ledger].
+func (l *ledger) Ended(id processes.Identity) {
+	l.mu.Lock()
+	delete(l.ours, id)
+	l.mu.Unlock()
 	_ = l.store.HelperEnded(context.Background(), id.Pid, id.Start, id.Boot) // a closed store: the next host finds it gone
+}
+
+func (l *ledger) has(id processes.Identity) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.ours[id]
+	return ok
 }
 
 func helperOf(s store.Helper) processes.Helper {

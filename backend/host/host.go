@@ -26,6 +26,7 @@ import (
 	"github.com/whippletree-app/whippletree/backend/shellenv"
 	"github.com/whippletree-app/whippletree/backend/store"
 	"github.com/whippletree-app/whippletree/backend/terminals"
+	"github.com/whippletree-app/whippletree/backend/terminals/native"
 	"github.com/whippletree-app/whippletree/extensions"
 )
 
@@ -77,6 +78,8 @@ type Host struct {
 	chats     *chats.Manager
 	terminals *terminals.Manager
 	people    *people
+	ledger    *ledger
+	native    *native.Terminals
 	handoff   *handoff.Manager
 	projects  *projects.Projects
 	observed  *observed
@@ -187,20 +190,25 @@ func (h *Host) build(ctx context.Context) (err error) {
 		Watch:  func(dir string) projects.Watch { return h.watcher.Watch(dir) },
 	})
 	h.exits = processes.NewExitWatcher()
+	h.ledger = newLedger(h.store)
 	h.env = newEnvironment(shellenv.Clean(h.o.Env))
 	kit := &agentkit.Host{
 		Home: h.o.UserHome, Env: h.env.get, DataDir: dirs["data"], CacheDir: dirs["cache"], RunDir: dirs["run"],
-		Executable: h.o.Executable, Watcher: h.watcher, Exits: h.exits, Ledger: ledger{h.store}, Log: h.log, Now: h.o.Now,
+		Executable: h.o.Executable, Watcher: h.watcher, Exits: h.exits, Ledger: h.ledger, Log: h.log, Now: h.o.Now,
 	}
 	list := extensions.Builtin(kit)
 	h.terminals = terminals.New(terminals.Options{
-		Shell: h.shell(), Home: h.o.UserHome, Env: shellenv.Clean(h.o.Env), Version: h.o.Version, Exits: h.exits, Ledger: ledger{h.store},
+		Shell: h.shell(), Home: h.o.UserHome, Env: shellenv.Clean(h.o.Env), Version: h.o.Version, Exits: h.exits, Ledger: h.ledger,
 		OnChange: h.terminalChanged, OnActivity: h.activity,
 	})
+	h.native = native.New(native.Options{Env: h.o.Env, Exits: h.exits, Ours: h.terminals.Of})
 	h.harnesses = newHarnesses(h, list)
 	h.people = h.newPeople(list)
+	if h.observed, err = h.newObserved(list); err != nil {
+		return err
+	}
 	h.chats = chats.New(chats.Options{
-		Store: h.store, Harnesses: h.harnesses, Publisher: h.hub,
+		Store: h.store, Harnesses: h.harnesses, Publisher: publisher{h},
 		PrivateDir: func(id string) (string, error) {
 			dir := filepath.Join(dirs["private"], id)
 			return dir, privateDir(dir)
@@ -209,9 +217,6 @@ func (h *Host) build(ctx context.Context) (err error) {
 		SilentAfter: time.Duration(h.settings.Values().Chats.SilentAfter) * time.Second,
 		IdleAfter:   idleAfter(h.settings.Values().Chats.ReleaseIdleAfter),
 	})
-	if h.observed, err = h.newObserved(kit, list); err != nil {
-		return err
-	}
 	if h.handoff, err = h.newHandoff(dirs["run"]); err != nil {
 		return err
 	}
@@ -273,7 +278,7 @@ func (h *Host) reap() {
 	defer cancel()
 	for _, r := range processes.Reap(ctx, helpers) {
 		if len(r.Left) == 0 {
-			ledger{h.store}.Ended(r.Helper.Identity)
+			h.ledger.Ended(r.Helper.Identity)
 		}
 		if len(r.Ended) > 0 {
 			h.log.Info("ended what an earlier host left", "purpose", r.Helper.Purpose, "owner", r.Helper.Owner, "processes", len(r.Ended))
