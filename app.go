@@ -56,7 +56,7 @@ func newApp(args shell.Args, log *slog.Logger) (*App, error) {
 		environ: os.Environ(), started: make(chan struct{}),
 	}
 	a.state = shell.LoadWindowState(a.windows, args.Window)
-	a.page = shell.NewPageWatch(a.pageDied)
+	a.page = shell.NewPageWatch(a.pageDied, shell.WebProcessLives)
 	return a, nil
 }
 

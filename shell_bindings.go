@@ -95,6 +95,9 @@ func (a *App) Painted() {
 	}
 }
 
+// Asked is the page's sign that it took the question whether to quit.
+func (a *App) Asked() { a.asked.Store(false) }
+
 // Show brings the window to the front.
 func (a *App) Show() { a.show() }
 

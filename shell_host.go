@@ -79,6 +79,8 @@ func (a *App) mayQuit(ctx context.Context) bool {
 	}
 	if a.page.Connected() && a.asked.CompareAndSwap(false, true) {
 		runtime.EventsEmit(a.ctx, "quit:ask", map[string]int{"runningTurns": r.RunningTurns, "terminals": r.Terminals})
+		// A page that works takes the question and may be asked again.
+		runtime.WindowExecJS(a.ctx, "window.go.main.App.Asked()")
 		return false
 	}
 	answer, err := runtime.MessageDialog(ctx, runtime.MessageDialogOptions{

@@ -16,10 +16,11 @@ const (
 )
 
 // PageWatch notices a dead web process: the page's connection ended and nobody
-// knocks again. It needs no heartbeat, because the network process closes the
-// sockets of a web process that is gone.
+// knocks again, or the web process is seen to be gone. It needs no heartbeat,
+// because the network process closes the sockets of a web process that is gone.
 type PageWatch struct {
-	dead func()
+	dead  func()
+	lives func() (lives, known bool)
 
 	mu    sync.Mutex
 	open  int
@@ -27,8 +28,11 @@ type PageWatch struct {
 	done  bool
 }
 
-// NewPageWatch calls dead at most once, from a goroutine of its own.
-func NewPageWatch(dead func()) *PageWatch { return &PageWatch{dead: dead} }
+// NewPageWatch calls dead at most once, from a goroutine of its own. lives looks
+// at the web process itself where that is possible (WebProcessLives).
+func NewPageWatch(dead func(), lives func() (lives, known bool)) *PageWatch {
+	return &PageWatch{dead: dead, lives: lives}
+}
 
 // Dialer wraps the way to the host that the page's proxy uses: every attempt of
 // the page to connect goes through it.
@@ -82,6 +86,10 @@ func (w *PageWatch) closed() {
 	w.mu.Lock()
 	w.open--
 	w.mu.Unlock()
+	if lives, known := w.lives(); known && !lives {
+		w.gone(0)
+		return
+	}
 	w.gone(pageReturns)
 }
 

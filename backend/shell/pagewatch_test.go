@@ -81,7 +81,7 @@ func TestPageWatch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dead := 0
-				w := NewPageWatch(func() { dead++ })
+				w := NewPageWatch(func() { dead++ }, func() (bool, bool) { return false, false })
 				p := &page{t: t}
 				p.dial = w.Dialer(func(context.Context) (net.Conn, error) {
 					if p.down {
@@ -100,4 +100,30 @@ func TestPageWatch(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestPageWatchSeesTheDeadProcessAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dead, lives := false, true
+		w := NewPageWatch(func() { dead = true }, func() (bool, bool) { return lives, true })
+		defer w.Stop()
+		dial := w.Dialer(func(context.Context) (net.Conn, error) {
+			a, b := net.Pipe()
+			t.Cleanup(func() { a.Close(); b.Close() })
+			return a, nil
+		})
+		p := &page{t: t, dial: dial}
+		p.connect().Close()
+		synctest.Wait()
+		if dead {
+			t.Fatal("a living process is given its time")
+		}
+		lives = false
+		p.connect().Close()
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if !dead {
+			t.Error("a dead process was waited for")
+		}
+	})
 }

@@ -188,30 +188,56 @@ func TestQuitAsksWhenATerminalIsBusy(t *testing.T) {
 	if err := a.window.CloseButton(); err != nil {
 		t.Fatal(err)
 	}
-	a.eventually(patience, "the question is shown", func() bool {
-		titles, _ := screen.Titles()
-		return strings.Contains(titles, "Quit Whippletree?")
-	})
+	a.sees("Quit Whippletree?")
+	a.sees("1 terminal has something running")
 	a.shot("quit-question")
-	a.key("Escape")
-	a.eventually(patience, "the question is gone", func() bool {
-		titles, _ := screen.Titles()
-		return !strings.Contains(titles, "Quit Whippletree?")
-	})
-	list, err := api.Call[api.Terminals](ctx, client, "terminals.list", api.None{})
-	if err != nil || !running(list.Terminals, term.Terminal.ID) {
-		t.Fatalf("the terminal did not survive a quit that was not confirmed: %+v %v", list, err)
-	}
-	client.Close()
-	if err := a.window.CloseButton(); err != nil {
+	a.click("Stay", button("Stay"))
+	a.until("the question is gone", `!document.body.innerText.includes("Quit Whippletree?")`)
+	a.stillRuns(client, term.Terminal.ID)
+
+	// A page that hangs does not keep the window open: the second press asks
+	// with a dialog of the system.
+	if err := a.page.Eval(`setTimeout(() => { for (;;); }, 0); 0`, nil); err != nil {
 		t.Fatal(err)
 	}
-	a.eventually(patience, "the question is shown again", func() bool {
-		titles, _ := screen.Titles()
-		return strings.Contains(titles, "Quit Whippletree?")
-	})
+	for range 2 {
+		if err := a.window.CloseButton(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.dialog(true)
+	a.shot("quit-question-native")
+	a.key("Escape")
+	a.dialog(false)
+	a.stillRuns(client, term.Terminal.ID)
+	for range 2 {
+		if err := a.window.CloseButton(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.dialog(true)
+	client.Close()
 	a.key("alt+y")
 	a.eventually(patience, "everything is gone, the terminal's program too", func() bool { return len(a.processes("")) == 0 })
+}
+
+// dialog waits until the system's quit dialog is there, or gone.
+func (a *app) dialog(there bool) {
+	a.t.Helper()
+	a.eventually(patience, fmt.Sprintf("the system's dialog is there: %v", there), func() bool {
+		titles, _ := screen.Titles()
+		return strings.Contains(titles, "Quit Whippletree?") == there
+	})
+}
+
+func (a *app) stillRuns(client *api.Client, id string) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	list, err := api.Call[api.Terminals](ctx, client, "terminals.list", api.None{})
+	if err != nil || !running(list.Terminals, id) {
+		a.t.Fatalf("the terminal did not survive a quit that was not confirmed: %+v %v", list, err)
+	}
 }
 
 func running(all []model.Terminal, id string) bool {
