@@ -168,17 +168,19 @@ func (r *Registry) locate(t *processes.Table, j job) (model.Place, *model.Progra
 		}
 		return place, term.Program
 	}
-	outside := model.Place{Kind: "external", External: true, WhyNot: "no known terminal above it"}
+	outside := model.Place{Kind: "external", External: true, WhyNot: "it descends from no terminal that is known here"}
 	if r.o.Native == nil {
 		return outside, nil
 	}
 	for _, pid := range append(append([]int{}, j.faces...), j.proc.Pid) {
-		if place := r.o.Native.Locate(r.ctx, t, pid); place.Kind != "" && place.Kind != "external" && place.Kind != "none" {
-			place.External = true
-			place.Label = clean(place.Label)
-			return place, nil
-		} else if place.WhyNot != "" {
-			outside.WhyNot = place.WhyNot
+		place := r.o.Native.Locate(r.ctx, t, pid)
+		if place.Kind == "" || place.Kind == "none" {
+			continue
+		}
+		place.External, place.Label = true, clean(place.Label)
+		outside = place
+		if place.Kind != "external" {
+			break
 		}
 	}
 	return outside, nil

@@ -45,6 +45,9 @@ func (r *Registry) SetChat(c model.ChatSummary, pid int) {
 	if r.closed {
 		return
 	}
+	if !id.IsZero() {
+		r.remember(id)
+	}
 	key := chatKey(c)
 	now := &chat{summary: c, key: key, pid: id}
 	old := r.chats[c.ID]
@@ -106,11 +109,17 @@ func (r *Registry) hideOwn() {
 	}
 }
 
-func (r *Registry) isOurs(id processes.Identity) bool {
-	for _, c := range r.chats {
-		if c.pid == id {
-			return true
+// remember notes an agent of ours. It stays ours after its chat let it go: its
+// end is not the end of somebody's session.
+func (r *Registry) remember(id processes.Identity) {
+	if len(r.own) >= 256 {
+		for old := range r.own {
+			if !old.Alive() {
+				delete(r.own, old)
+			}
 		}
 	}
-	return r.o.Ours(id)
+	r.own[id] = true
 }
+
+func (r *Registry) isOurs(id processes.Identity) bool { return r.own[id] || r.o.Ours(id) }

@@ -91,6 +91,7 @@ type Registry struct {
 	enabled  map[string]bool
 	rows     map[model.SessionKey]*row
 	chats    map[string]*chat
+	own      map[processes.Identity]bool // agents of our chats, also those that just ended
 	folders  map[string]*folder
 	acks     map[model.SessionKey]int64
 	timer    *time.Timer
@@ -128,7 +129,7 @@ func New(o Options) (*Registry, error) {
 		o.Ours = func(processes.Identity) bool { return false }
 	}
 	r := &Registry{
-		o: o, enabled: map[string]bool{}, rows: map[model.SessionKey]*row{}, chats: map[string]*chat{},
+		o: o, enabled: map[string]bool{}, rows: map[model.SessionKey]*row{}, chats: map[string]*chat{}, own: map[processes.Identity]bool{},
 		folders: map[string]*folder{}, acks: map[model.SessionKey]int64{}, toBind: map[model.SessionKey]bool{},
 		bindWake: make(chan struct{}, 1), taskWake: make(chan struct{}, 1),
 	}
