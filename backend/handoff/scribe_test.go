@@ -22,6 +22,7 @@ import (
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/agentkit"
 	"github.com/whippletree-app/whippletree/backend/processes"
+	"github.com/whippletree-app/whippletree/extensions/rehearsal/program"
 )
 
 // Scribe is the agent of these tests: a real process with a live registry and a
@@ -29,6 +30,9 @@ import (
 // what it remembers, so that two writers make two branches.
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "rehearsal" {
+		os.Exit(program.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr, os.Getenv, ""))
+	}
 	if os.Getenv("SCRIBE_MODE") != "" {
 		os.Exit(scribeMain())
 	}
