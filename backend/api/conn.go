@@ -40,6 +40,14 @@ func (c *Caller) Client() string { return c.Hello.Client }
 // Close ends the connection; the client sees the reason.
 func (c *Caller) Close(reason string) { c.conn.end(websocket.StatusGoingAway, reason) }
 
+// Afterwards runs f once the answer of the call that is being handled is queued;
+// used by what ends the host. Only for calls that are handled in order.
+func (c *Caller) Afterwards(f func()) {
+	c.conn.mu.Lock()
+	defer c.conn.mu.Unlock()
+	c.conn.after = append(c.conn.after, f)
+}
+
 // conn is one connection: a reader, a worker for calls in order, a writer.
 type conn struct {
 	server *Server
@@ -57,6 +65,7 @@ type conn struct {
 	topics  map[*topic]struct{}
 	streams map[uint32]*Stream
 	lastID  uint32
+	after   []func()
 }
 
 func newConn(s *Server, ws *websocket.Conn, caller *Caller) *conn {
@@ -105,7 +114,12 @@ func (c *conn) run() {
 	c.wg.Wait()
 }
 
+// end closes the connection after what was answered has been written; a client
+// that does not read is not waited for.
 func (c *conn) end(code websocket.StatusCode, reason string) {
+	late := time.AfterFunc(time.Second, c.cancel)
+	c.out.drain()
+	late.Stop()
 	_ = c.ws.Close(code, reason)
 	c.cancel()
 }
@@ -286,6 +300,13 @@ func (c *conn) call(r request, h handler) {
 	c.reply(r.ID, result)
 	if a, ok := result.(Attached); ok {
 		c.startStream(a.Stream)
+	}
+	c.mu.Lock()
+	after := c.after
+	c.after = nil
+	c.mu.Unlock()
+	for _, f := range after {
+		f()
 	}
 }
 

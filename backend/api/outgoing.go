@@ -40,7 +40,8 @@ type outgoing struct {
 	flight                  []int // sizes of sent and not acknowledged events
 	flightBytes             int
 	closed                  bool
-	room                    *sync.Cond // direct got shorter
+	writing                 bool       // the writer holds a frame
+	room                    *sync.Cond // direct got shorter, or a frame was written
 }
 
 func newOutgoing() *outgoing {
@@ -108,6 +109,7 @@ func (o *outgoing) gap(instead [][]byte) {
 func (o *outgoing) next() (f frame, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	defer func() { o.writing = ok; o.room.Broadcast() }()
 	open := len(o.flight) < windowEvents && o.flightBytes < windowBytes
 	event := len(o.events) > 0 && open
 	switch {
@@ -126,7 +128,6 @@ func (o *outgoing) next() (f frame, ok bool) {
 			o.direct = nil
 		}
 		o.directBytes -= len(f.data)
-		o.room.Broadcast()
 	default:
 		return frame{}, false
 	}
@@ -151,6 +152,15 @@ func (o *outgoing) wait() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for !o.closed && o.directBytes > 16*agent.LimitPayloadBytes {
+		o.room.Wait()
+	}
+}
+
+// drain waits until every answer has been written.
+func (o *outgoing) drain() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for !o.closed && (len(o.direct) > 0 || o.writing) {
 		o.room.Wait()
 	}
 }

@@ -76,14 +76,9 @@ func (h *Host) goodbye(_ context.Context, c *api.Caller, r api.Goodbye) (api.Goo
 		return res, nil
 	}
 	h.windows.goodbye(c)
-	h.leases.goodbye(c)
-	if r.QuitHost {
-		h.end()
-	}
-	select {
-	case <-h.ending:
+	if h.leases.goodbye(c) || r.QuitHost {
 		res.Ending = true
-	default:
+		c.Afterwards(h.end)
 	}
 	return res, nil
 }

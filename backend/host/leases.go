@@ -40,12 +40,12 @@ func (l *leases) take(c *api.Caller) {
 	l.stopGraces() // somebody is here: nobody else has to come back
 }
 
-// goodbye ends a lease at once.
-func (l *leases) goodbye(c *api.Caller) {
+// goodbye ends a lease at once; true: the host has to end.
+func (l *leases) goodbye(c *api.Caller) (ends bool) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	delete(l.held, c)
-	l.mu.Unlock()
-	l.check()
+	return l.decide()
 }
 
 // lost leaves the grace when the connection had a lease.
@@ -83,12 +83,17 @@ func (l *leases) stopGraces() {
 // "keep running" is switched off.
 func (l *leases) check() {
 	l.mu.Lock()
-	ends := !l.over && len(l.held) == 0 && len(l.graces) == 0 && !l.keep()
-	l.over = l.over || ends
+	ends := l.decide()
 	l.mu.Unlock()
 	if ends {
 		l.end()
 	}
+}
+
+func (l *leases) decide() (ends bool) {
+	ends = !l.over && len(l.held) == 0 && len(l.graces) == 0 && !l.keep()
+	l.over = l.over || ends
+	return ends
 }
 
 func (l *leases) stop() {
