@@ -71,11 +71,7 @@ func (w *Window) Resize(width, height int) error {
 
 // Click presses the left button at a point of the client area.
 func (w *Window) Click(x, y int) error {
-	wx, wy, _, _, err := w.Geometry()
-	if err != nil {
-		return err
-	}
-	_, err = w.session.tool("xdotool", "mousemove", "--sync", strconv.Itoa(wx+x), strconv.Itoa(wy+y), "click", "1")
+	_, err := w.session.tool("xdotool", "mousemove", "--window", w.id, "--sync", strconv.Itoa(x), strconv.Itoa(y), "click", "1")
 	return err
 }
 
