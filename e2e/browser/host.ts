@@ -1,5 +1,5 @@
 import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, mkdirSync, rmSync, existsSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test as base } from './playwright';
@@ -34,7 +34,10 @@ export const test = base.extend<{ host: Host }>({
     const project = join(dir, 'scratch');
     for (const d of [home, project, join(home, 'data')]) mkdirSync(d, { mode: 0o700, recursive: true });
     const env = { PATH: process.env.PATH, LANG: 'C.UTF-8', TERM: 'xterm-256color', SHELL: '/bin/bash', HOME: home, WHIPPLETREE_HOME: join(home, 'data') } as NodeJS.ProcessEnv;
-    const child: ChildProcess = spawn(built, ['web', '--no-open'], { env, cwd: project, stdio: ['ignore', 'pipe', 'pipe'] });
+    // Only a person may answer approvals, and a person sits at a terminal: this
+    // shell has the name of one. (The guard says itself that it is none against this.)
+    symlinkSync('/bin/sh', join(dir, 'xterm'));
+    const child: ChildProcess = spawn(join(dir, 'xterm'), ['-c', '"$0" web --no-open; exit $?', built], { env, cwd: project, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     let log = '';
     const url = await new Promise<string>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`no address within 20 s:\n${log}`)), 20_000);
@@ -50,7 +53,7 @@ export const test = base.extend<{ host: Host }>({
     await use({ url, home, project, bin: built, env });
     child.removeAllListeners('exit');
     const gone = new Promise((r) => child.on('exit', r));
-    child.kill('SIGINT');
+    process.kill(-child.pid!, 'SIGINT');
     await gone;
     rmSync(dir, { recursive: true, force: true });
   },

@@ -85,3 +85,86 @@ test('an approval is answered by mouse and by keyboard', async ({ page, host }) 
   await idle(page);
   await page.screenshot({ path: 'test-results/after-approval.png' });
 });
+
+test('messages queue while a turn runs, can be changed, and are sent in order', async ({ page, host }) => {
+  await open(page, host.url);
+  await newChat(page, host.project, 'wait for me');
+  await expect(page.getByText('I stand still')).toBeVisible();
+  for (const text of ['first one', 'second one', 'third one']) await say(page, text);
+  const queue = page.getByRole('region', { name: 'Queued messages' });
+  await expect(queue.getByRole('listitem')).toHaveCount(3);
+  await queue.getByRole('listitem').nth(2).focus();
+  await page.keyboard.press('Alt+ArrowUp');
+  await expect(queue.getByRole('listitem').nth(1)).toContainText('third one');
+  await queue.getByRole('listitem').nth(0).getByRole('button', { name: 'Edit' }).click();
+  await queue.getByRole('textbox').fill('hello first');
+  await page.keyboard.press('Enter');
+  await expect(queue.getByRole('listitem').nth(0)).toContainText('hello first');
+  await queue.getByRole('listitem').nth(2).getByRole('button', { name: 'Remove' }).click();
+  await expect(queue.getByRole('listitem')).toHaveCount(2);
+  await page.screenshot({ path: 'test-results/queue.png' });
+  await page.keyboard.press('Control+Shift+.');
+  await expect(queue).toBeHidden({ timeout: 40_000 });
+  await idle(page);
+  await expect(page.locator('[data-row="user"]')).toHaveText([/wait for me/, /hello first/, /third one/]);
+});
+
+test('a chat goes on in a terminal tab and comes back', async ({ page, host }) => {
+  await open(page, host.url);
+  await newChat(page, host.project, 'hello');
+  await idle(page);
+  await page.getByRole('button', { name: 'Continue in terminal' }).click();
+  const dialog = page.getByRole('alertdialog', { name: 'Continue this chat in a terminal?' });
+  await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
+  await page.screenshot({ path: 'test-results/continue.png' });
+  await dialog.getByRole('button', { name: 'Continue in terminal' }).click();
+  await expect(page.locator('[data-hand="mirror"]')).toBeVisible({ timeout: 30_000 });
+  const terminal = page.locator('[data-terminal]');
+  await expect(terminal.locator('.xterm-rows')).toContainText('hello', { timeout: 20_000 });
+  await terminal.click();
+  await page.keyboard.type('typed over there');
+  await page.keyboard.press('Enter');
+  await expect(page.locator('[data-row="user"]').last()).toContainText('typed over there', { timeout: 20_000 });
+  await page.screenshot({ path: 'test-results/mirror.png' });
+  await page.getByRole('button', { name: 'Take over' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: /ake over/ }).click();
+  await expect(page.locator('[data-hand="app"]')).toBeVisible({ timeout: 30_000 });
+  await page.locator('[data-pane="0"]').getByRole('textbox', { name: 'Message' }).fill('and back here');
+  await page.keyboard.press('Enter');
+  await expect(page.locator('[data-row="user"]').last()).toContainText('and back here');
+  await page.screenshot({ path: 'test-results/taken-back.png' });
+});
+
+test('a terminal takes what is typed and keeps it over a reload', async ({ page, host }) => {
+  await open(page, host.url);
+  await page.keyboard.press('Control+Shift+T');
+  const rows = page.locator('[data-terminal] .xterm-rows');
+  await expect(rows).toContainText(/[$#]/);
+  await page.keyboard.type('echo one$((1+1))three');
+  await page.keyboard.press('Enter');
+  await expect(rows).toContainText('one2three');
+  await page.screenshot({ path: 'test-results/terminal.png' });
+  await page.reload();
+  await expect(rows).toContainText('one2three');
+  await page.keyboard.press('Control+Shift+F');
+  await page.getByRole('textbox', { name: 'Find in the terminal' }).fill('one2');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Escape');
+});
+
+test('a switch in the settings works at once', async ({ page, host }) => {
+  await open(page, host.url);
+  await page.keyboard.press('Control+Shift+,');
+  await page.getByRole('button', { name: 'Agents', exact: true }).click();
+  const row = page.locator('[data-harness="rehearsal"]');
+  await row.getByRole('switch').click();
+  await expect(row.getByRole('switch')).toHaveAttribute('aria-checked', 'false');
+  await expect(row).toContainText('Off');
+  await page.screenshot({ path: 'test-results/settings.png' });
+  await row.getByRole('switch').click();
+  await expect(row).toContainText('Ready');
+  await page.getByRole('button', { name: 'General', exact: true }).click();
+  await page.getByRole('radio', { name: 'Dark' }).click();
+  await expect(page.locator('html')).toHaveClass(/dark/);
+  await page.screenshot({ path: 'test-results/settings-dark.png' });
+});

@@ -1,6 +1,6 @@
 import { count, longAge } from '../text/format';
 import { oneLine } from '../text/visible';
-import type { ChatSummary, Session } from '../api/types.gen';
+import type { ApprovalCard, ChatSummary, Session } from '../api/types.gen';
 
 /** The state grammar: shape, colour, word and place of a session row. */
 
@@ -111,22 +111,31 @@ function fromChat(c: ChatSummary): Session {
   };
 }
 
+/** What our own chat waits for, where the source does not say it. */
+function asked(s: Session, approvals: readonly ApprovalCard[]): Session {
+  if (s.state !== 'waiting' || s.waitingFor || !s.chatId) return s;
+  const a = approvals.find((x) => x.chatId === s.chatId && x.state === 'open');
+  if (!a) return s;
+  const waitingFor = a.preview?.command ?? a.preview?.path ?? a.questions?.[0]?.text ?? a.title;
+  return { ...s, waitingKind: a.kind === 'tool' ? 'approval' : a.kind, waitingFor, stateSince: a.at };
+}
+
 /**
  * One row per session. A chat of ours that is at work or has something to say
  * and that no source reports has a row of its own.
  */
-export function agentRows(sessions: readonly Session[], chats: readonly ChatSummary[]): Agent[] {
+export function agentRows(sessions: readonly Session[], chats: readonly ChatSummary[], approvals: readonly ApprovalCard[] = []): Agent[] {
   const byChat = new Map(chats.map((c) => [c.id, c]));
   const shown = new Set<string>();
   const out: Agent[] = sessions.map((s) => {
     const chat = s.chatId ? byChat.get(s.chatId) : undefined;
     if (chat) shown.add(chat.id);
-    return { id: sessionId(s), session: s, chat };
+    return { id: sessionId(s), session: asked(s, approvals), chat };
   });
   for (const c of chats) {
     if (shown.has(c.id) || c.archived) continue;
     if (c.turn === 'idle' && c.waiting === 0 && !c.unread && c.hand.state === 'app' && c.state !== 'failed') continue;
-    out.push({ id: `chat:${c.id}`, session: fromChat(c), chat: c });
+    out.push({ id: `chat:${c.id}`, session: asked(fromChat(c), approvals), chat: c });
   }
   return out;
 }

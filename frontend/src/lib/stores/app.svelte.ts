@@ -41,7 +41,7 @@ export class App {
   palette = $state(false);
   restored = $state(false);
   drafts = $state<Record<string, string>>({});
-  readonly agents: Agent[] = $derived.by(() => agentRows(this.sessions.items, this.chats.items));
+  readonly agents: Agent[] = $derived.by(() => agentRows(this.sessions.items, this.chats.items, this.approvals.items));
   readonly needing: Agent[] = $derived.by(() => this.agents.filter(needsYou));
   readonly prefs: Preferences = $derived.by(() => preferences(this.settings.value));
   private readonly open = new Map<string, { store: ChatStore; users: number }>();

@@ -60,6 +60,8 @@ export interface ChatStore {
   readonly hasOlder: boolean;
   loadOlder(): Promise<void>;
   dismissNotice(n: Notice): void;
+  /** Asks for the whole chat anew: for what no event tells. */
+  refresh(): void;
   close(): void;
 }
 
@@ -113,6 +115,7 @@ export function createChat(client: Client, id: string): ChatStore {
     switch (e.type) {
       case 'chat':
         if (chat) chat = { ...chat, ...(e.data as ChatSummary) };
+        learn();
         break;
       case 'row':
         putRow(e.data as Row);
@@ -134,6 +137,7 @@ export function createChat(client: Client, id: string): ChatStore {
         break;
       case 'approval': {
         const card = e.data as ApprovalCard;
+        if (chat?.autoMode?.on && card.state !== 'open') restart();
         approvals = approvals.some((a) => a.id === card.id) ? approvals.map((a) => (a.id === card.id ? card : a)) : [...approvals, card];
         break;
       }
@@ -155,6 +159,19 @@ export function createChat(client: Client, id: string): ChatStore {
         notices = [...notices.slice(-2), e.data as Notice];
         break;
     }
+  }
+
+  /**
+   * What the agent can do is known once it runs and comes with the snapshot
+   * only: asked for once a turn while it is missing.
+   */
+  let learnt = '';
+  function learn() {
+    if (!chat || chat.abilities?.length || chat.turn === 'idle' || chat.turn === 'opening' || !chat.handle) return;
+    const now = String(chat.turnSince ?? 0);
+    if (learnt === now) return;
+    learnt = now;
+    restart();
   }
 
   function restart() {
@@ -205,6 +222,7 @@ export function createChat(client: Client, id: string): ChatStore {
     dismissNotice(n) {
       notices = notices.filter((x) => x !== n);
     },
+    refresh: restart,
     close: () => stop(),
   };
 }
