@@ -15,11 +15,17 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Get returns a chat at its tail.
-func (m *Manager) Get(ctx context.Context, id string) (out model.Chat, err error) {
+// Get returns a chat at its tail. Each mark is called between what the snapshot
+// holds and the first event that is not in it.
+func (m *Manager) Get(ctx context.Context, id string, marks ...func()) (out model.Chat, err error) {
 	err = m.with(ctx, id, func(c *chat) error {
-		out, err = c.snapshot(ctx)
-		return err
+		if out, err = c.snapshot(ctx); err != nil {
+			return err
+		}
+		for _, mark := range marks {
+			mark()
+		}
+		return nil
 	})
 	return out, err
 }

@@ -90,7 +90,11 @@ func (c *chat) open() {
 			if err := req.complete(l.ctx, c.m, h); err != nil {
 				return nil, err
 			}
-			return h.Provider.Open(l.ctx, req.OpenRequest, &feed{c: c, l: l})
+			s, err := h.Provider.Open(l.ctx, req.OpenRequest, &feed{c: c, l: l})
+			if err != nil {
+				return nil, explain(l.ctx, h, err)
+			}
+			return s, nil
 		})
 		if s, ok := session.(agent.ChatSession); ok && err == nil {
 			l.session = s
@@ -122,10 +126,34 @@ func (c *chat) opened(l *link, err error) {
 	c.step(hapOpened)
 }
 
+// explain adds to a failed start what the provider knows of why it cannot run
+// and the command that helps.
+func explain(ctx context.Context, h agent.Harness, err error) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	a, aerr := h.Provider.Availability(ctx)
+	if aerr != nil || a.Available || ctx.Err() != nil {
+		return err
+	}
+	return &unavailable{a, err}
+}
+
+type unavailable struct {
+	agent.Availability
+	cause error
+}
+
+func (u *unavailable) Error() string { return u.cause.Error() }
+func (u *unavailable) Unwrap() error { return u.cause }
+
 func openEnd(err error) agent.TurnEnd {
 	end := agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "failed", Text: "The agent could not be started."}
 	var e *Error
+	var u *unavailable
 	switch {
+	case errors.As(err, &u):
+		end.Reason, end.Fix = string(u.Reason), u.Detail
+		end.Text = "The agent could not be started: " + u.Error()
 	case errors.As(err, &e):
 		end.Text, end.Fix = e.Message, e.Fix
 	case err != nil:

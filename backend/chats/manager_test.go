@@ -1,9 +1,11 @@
 package chats
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"reflect"
 	"strings"
 	"sync"
@@ -414,3 +416,63 @@ func TestEventsAreThoseOfTheAPI(t *testing.T) {
 		}
 	}
 }
+
+func TestAFailedStartNamesTheCommandThatHelps(t *testing.T) {
+	s := newStage(t)
+	s.agent.away = &agent.Availability{Reason: agent.ReasonNotSignedIn, Detail: "actor login"}
+	s.agent.open = func(context.Context, *scene) error { return errors.New("401") }
+	id := s.chat()
+	s.send(id, "c1", "go")
+	end := s.ends(id, 1)
+	if end.Reason != "not_signed_in" || end.Fix != "actor login" || !strings.Contains(end.Text, "401") {
+		t.Fatalf("%+v", end)
+	}
+	s.log.until(t, "the state", func() bool { sum, _ := s.m.Summary(id); return sum.State == model.SessionBlocked })
+}
+
+// X04: no log line holds what was said, run or asked.
+func TestX04LogsHoldNoConversation(t *testing.T) {
+	const canary = "CANARY_7f3a"
+	var log bytes.Buffer
+	var mu sync.Mutex
+	s := newStage(t, func(o *Options) {
+		o.Log = slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return log.Write(p)
+		}), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	id := s.chat()
+	s.send(id, "c1", canary)
+	sc := s.scene()
+	s.prompt(sc)
+	sc.Item(agent.Item{ID: strings.Repeat("x", 400), Type: agent.ItemText, Text: canary}) // dropped
+	sc.Item(agent.Item{ID: "x1", Type: agent.ItemTool, CallID: "x1", Name: "Bash", Tool: agent.ToolExecute, State: agent.StateCompleted, Output: canary})
+	sc.Failure("failed", canary)
+	q := runTool("7")
+	q.Title = canary
+	askFor(sc, ctx, q)
+	s.card("7", model.CardOpen, 1)
+	sc.Exit(agent.Exit{Code: 1, Stderr: canary})
+	s.ends(id, 1)
+	if err := s.st.Close(); err != nil { // every further write fails, and is logged
+		t.Fatal(err)
+	}
+	_, _ = s.m.Send(ctx, SendRequest{ChatID: id, ClientID: "c2", Text: canary})
+	if err := s.m.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.m = nil
+	mu.Lock()
+	defer mu.Unlock()
+	if strings.Contains(log.String(), canary) {
+		t.Fatal(log.String())
+	}
+	if log.Len() == 0 {
+		t.Fatal("nothing was logged, so nothing was tested")
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

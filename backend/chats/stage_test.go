@@ -234,6 +234,7 @@ type actor struct {
 	living   map[string]int // by chat
 	most     int
 	setup    func(*scene)
+	away     *agent.Availability
 }
 
 func newActor() *actor { return &actor{living: map[string]int{}, scenes: make(chan *scene, 1000)} }
@@ -247,6 +248,9 @@ func (a *actor) Harness(id string) (agent.Harness, bool, bool) {
 }
 
 func (a *actor) Availability(context.Context) (agent.Availability, error) {
+	if a.away != nil {
+		return *a.away, nil
+	}
 	return agent.Availability{Available: true}, nil
 }
 

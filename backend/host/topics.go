@@ -18,8 +18,8 @@ func (h *Host) topics() {
 	h.hub.Topic(api.TopicChats, func(context.Context, func()) (any, error) { return fit(h.chats.List()), nil })
 	h.hub.Topic(api.TopicApprovals, func(context.Context, func()) (any, error) { return fit(h.chats.Approvals()), nil })
 	h.hub.Topic(api.TopicSessions, func(_ context.Context, mark func()) (any, error) { return fit(h.observed.registry.Snapshot(mark)), nil })
-	h.hub.Family(api.TopicChat, func(ctx context.Context, id string, _ func()) (any, error) {
-		c, err := h.chats.Get(ctx, id)
+	h.hub.Family(api.TopicChat, func(ctx context.Context, id string, mark func()) (any, error) {
+		c, err := h.chats.Get(ctx, id, mark)
 		if err != nil {
 			return nil, err
 		}
