@@ -47,7 +47,7 @@ func (r *Registry) Started(known Recognizers, ids []processes.Identity) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range list {
-		r.addProcess(f)
+		r.addProcess(f, t)
 	}
 }
 
@@ -90,7 +90,7 @@ func (r *Registry) recognize(known Recognizers, id processes.Identity) (found, b
 
 // addProcess adds a row for an agent process that no source tells of. Called
 // with mu held.
-func (r *Registry) addProcess(f found) {
+func (r *Registry) addProcess(f found, t *processes.Table) {
 	if r.closed || !r.enabled[f.harness] || r.isOurs(f.proc) {
 		return
 	}
@@ -105,6 +105,9 @@ func (r *Registry) addProcess(f found) {
 		}
 		if x.proc == f.proc {
 			return // a source names it
+		}
+		if above(t, f.proc, x.proc) {
+			return // a wrapper of an agent that is known
 		}
 		for _, p := range f.parents {
 			if x.proc != p {
@@ -158,17 +161,19 @@ func (r *Registry) adoptProcessRows(x *row) {
 	x.process = false
 }
 
+// above reports whether a process is an ancestor of another.
+func above(t *processes.Table, id, of processes.Identity) bool {
+	return slices.ContainsFunc(t.Ancestors(of.Pid), func(p processes.Proc) bool { return p.Identity == id })
+}
+
 // adoptRelated does the same for a wrapper above the session's process and for
 // what the session's process started. Called with mu held.
 func (r *Registry) adoptRelated(x *row, t *processes.Table) {
 	if len(x.reports) == 0 {
 		return
 	}
-	above := func(id, of processes.Identity) bool {
-		return slices.ContainsFunc(t.Ancestors(of.Pid), func(p processes.Proc) bool { return p.Identity == id })
-	}
 	for key, y := range r.rows {
-		if y != x && key.Harness == x.key.Harness && y.process && len(y.reports) == 0 && (above(y.proc, x.proc) || above(x.proc, y.proc)) {
+		if y != x && key.Harness == x.key.Harness && y.process && len(y.reports) == 0 && (above(t, y.proc, x.proc) || above(t, x.proc, y.proc)) {
 			y.process = false
 			r.settle(y)
 		}

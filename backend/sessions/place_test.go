@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -61,6 +62,7 @@ func (b *bench) shell(script string) (shell *exec.Cmd, child int) {
 		b.t.Fatal(err)
 	}
 	cmd := exec.Command("bash", "-c", script, "bash", file)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -74,7 +76,7 @@ func (b *bench) shell(script string) (shell *exec.Cmd, child int) {
 	}
 	b.t.Cleanup(func() {
 		_ = exec.Command("kill", "-9", strconv.Itoa(child)).Run()
-		_ = cmd.Process.Kill()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 	})
 	return cmd, child
