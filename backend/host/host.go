@@ -393,7 +393,13 @@ func (h *Host) newPeople(list []agent.Harness) *people {
 			return ""
 		},
 		windows: append([]string{filepath.Join(filepath.Dir(h.o.Executable), "whippletree-desktop")}, h.o.Windows...),
-		table:   processes.Snapshot, argv: processes.Argv, exe: processes.Exe,
+		client: func(t *processes.Table, pid int) int {
+			if pane := h.native.Locate(h.ctx, t, pid).Pane; pane != nil {
+				return pane.Client
+			}
+			return 0
+		},
+		table: processes.Snapshot, argv: processes.Argv, exe: processes.Exe,
 	}
 	for _, x := range list {
 		if x.Recognizer != nil {

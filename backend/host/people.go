@@ -38,6 +38,9 @@ type people struct {
 	windows []string
 	// ours names the terminal of ours with this leader; "" when it is none.
 	ours func(pid int) string
+	// client is the process of the attached client that shows the tmux pane of a
+	// process; 0 when nobody does.
+	client func(t *processes.Table, pid int) int
 	// table reads the processes; argv and exe one of them.
 	table func() (*processes.Table, error)
 	argv  func(pid int) ([]string, error)
@@ -88,7 +91,7 @@ func (p *people) whoBelow(pid, nested int) (where string, err error) {
 			return name, nil
 		}
 		if multiplexer(proc.Comm) && i > 0 {
-			return p.attached(table, proc, nested)
+			return p.attached(table, proc, pid, nested)
 		}
 	}
 	last := chain[len(chain)-1]
@@ -133,20 +136,30 @@ func (p *people) window(pid int) bool {
 }
 
 func multiplexer(comm string) bool {
-	return strings.HasPrefix(comm, "tmux: server") || comm == "screen" || comm == "SCREEN" || comm == "zellij"
+	return strings.HasPrefix(comm, "tmux: server") || comm == "SCREEN" || comm == "screen" || comm == "zellij"
 }
 
-// attached asks for a client of the multiplexer in which a person sits: an
-// agent can start a server of its own, but nobody looks at that.
-func (p *people) attached(table *processes.Table, server processes.Proc, nested int) (string, error) {
-	for _, proc := range table.All() {
-		client := strings.HasPrefix(proc.Comm, "tmux: client") || (proc.Comm == server.Comm && proc.Pid != server.Pid)
-		if !client || proc.UID != server.UID || proc.TTY == 0 {
-			continue
+// attached asks for the client of the multiplexer in which a person sits: an
+// agent can start a server of its own, but nobody looks at that. tmux tells
+// whose window shows the pane; of the others any client of this user counts.
+func (p *people) attached(table *processes.Table, server processes.Proc, caller, nested int) (string, error) {
+	var clients []int
+	if strings.HasPrefix(server.Comm, "tmux") {
+		if pid := p.client(table, caller); pid != 0 {
+			clients = []int{pid}
 		}
-		if where, err := p.whoBelow(proc.Pid, nested+1); err == nil {
-			return "tmux in " + where, nil
+	} else {
+		for _, proc := range table.All() {
+			if strings.EqualFold(proc.Comm, server.Comm) && proc.Pid != server.Pid && proc.UID == server.UID && proc.TTY != 0 {
+				clients = append(clients, proc.Pid)
+			}
 		}
 	}
-	return "", fmt.Errorf("%s (process %d) is shown in no terminal", server.Comm, server.Pid)
+	for _, pid := range clients {
+		if where, err := p.whoBelow(pid, nested+1); err == nil {
+			name, _, _ := strings.Cut(strings.ToLower(server.Comm), ":")
+			return name + " in " + where, nil
+		}
+	}
+	return "", fmt.Errorf("%s (process %d) is shown in no terminal of a person", server.Comm, server.Pid)
 }
