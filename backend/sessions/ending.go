@@ -192,7 +192,11 @@ func (r *Registry) schedule() {
 		at(x.leaveBy)
 		at(x.flapTill)
 		if x.shown != nil && x.shown.State == model.SessionRunning && !x.shown.Stale && x.shown.Evidence.Source != rankNames[rankChat] {
-			at(x.heard.Add(r.o.StaleAfter))
+			if x.probe == nil && !x.proc.IsZero() {
+				at(x.heard.Add(r.o.StaleAfter / 2))
+			} else {
+				at(x.heard.Add(r.o.StaleAfter))
+			}
 		}
 	}
 	if r.timer != nil {
@@ -216,6 +220,9 @@ func (r *Registry) due() {
 			x.leaveBy = time.Time{}
 			clear(x.reports)
 			r.settle(x)
+			continue
+		}
+		if r.silent(x, now) {
 			continue
 		}
 		r.refresh(x)

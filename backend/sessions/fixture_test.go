@@ -207,3 +207,19 @@ func with(s agent.Snapshot, id string, pid int) agent.Snapshot {
 
 // sched lets a process that was just started get to its exec.
 func (b *bench) sched() { _ = exec.Command("true").Run() }
+
+// measured waits until the processor time of a row was read.
+func (b *bench) measured(id string) {
+	b.t.Helper()
+	for range 5000 {
+		b.r.mu.Lock()
+		p := b.r.rows[key(id)].probe
+		ready := p != nil && !p.pending
+		b.r.mu.Unlock()
+		if ready {
+			return
+		}
+		b.sched()
+	}
+	b.t.Fatal("never measured")
+}

@@ -209,7 +209,7 @@ func (r *Registry) take(source string, v ready) {
 		}
 	}
 	if old == nil || !reflect.DeepEqual(old.snap, s) {
-		x.heard = now
+		x.heard, x.probe = now, nil
 	}
 	if old != nil && (old.status == agent.StatusRunning || old.status == agent.StatusWaiting) && rep.status == agent.StatusIdle && s.LastTurnEndedAt <= old.at {
 		x.fresh = now.UnixMilli() // a turn ended before our eyes, without a time

@@ -72,6 +72,9 @@ type Options struct {
 	OnDiagnostic func(source, code, message string)
 	Log          *slog.Logger
 	Now          func() time.Time
+	// Work measures the processor time that a process and all below it have used;
+	// nil reads it from the system.
+	Work func(t *processes.Table, pid int) time.Duration
 	// StaleAfter is the silence after which a running row is stale (10 min),
 	// LeaveGrace how long a process may live on after its source took the row
 	// back (2 s), FlapGap the least time between two changes of an inferred
@@ -124,6 +127,9 @@ func New(o Options) (*Registry, error) {
 	}
 	if o.Project == nil {
 		o.Project = func(cwd string) model.Project { return model.Project{Root: cwd, Name: cwd} }
+	}
+	if o.Work == nil {
+		o.Work = workOf
 	}
 	if o.Ours == nil {
 		o.Ours = func(processes.Identity) bool { return false }

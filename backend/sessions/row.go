@@ -53,7 +53,8 @@ type row struct {
 	changed time.Time // last change of the state, for flapping
 	fresh   int64     // when a turn was seen to end whose source tells no time
 
-	heard    time.Time // last new evidence
+	heard    time.Time // last new evidence, or last sign of work of the process
+	probe    *probe    // looked at half-way to being stale
 	leaveBy  time.Time // the source took the row back; dropped then
 	flapTill time.Time
 
