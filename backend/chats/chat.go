@@ -43,6 +43,7 @@ type chat struct {
 	links     uint64
 	owedErr   string
 	releasing *release
+	errand    *errand
 	mirrored  model.SessionState
 	catalog   *agent.Catalog
 	silent    int64
@@ -120,6 +121,7 @@ func (c *chat) run() {
 		if (c.ending || c.removed) && c.phase == phIdle && c.live == nil {
 			c.timer.Stop()
 			c.dropWaiters(Fail(CodeUnavailable, "The chat was closed."))
+			c.dropErrand(Fail(CodeUnavailable, "The chat was closed."))
 			c.leave()
 			return
 		}

@@ -164,6 +164,10 @@ func openEnd(err error) agent.TurnEnd {
 
 // prompt hands the prompt of the turn to the agent.
 func (c *chat) prompt() {
+	if c.errand != nil {
+		c.runErrand()
+		return
+	}
 	l, n := c.live, c.turn.n
 	e := c.entry(c.sending)
 	if e == nil { // cannot be: a prompt that is being sent is not taken away

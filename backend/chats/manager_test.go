@@ -329,6 +329,22 @@ func TestRewindForkRemoveClose(t *testing.T) {
 	if c := s.get(id); len(c.Items) != 2 || c.Total != 2 {
 		t.Fatal(c.Items)
 	}
+	// A sleeping agent is woken for it, without a turn.
+	if err := s.m.CloseChat(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.m.Rewind(ctx, id, "user-c1"); err != nil {
+		t.Fatal(err)
+	}
+	sc = s.scene()
+	if c := s.get(id); len(c.Items) != 0 || c.LastEnd.Outcome != agent.OutcomeCompleted {
+		t.Fatal(c.Items)
+	}
+	s.settled(id)
+	s.send(id, "c3", "third")
+	s.prompt(sc)
+	sc.done()
+	s.ends(id, 3)
 	if _, err := s.m.Fork(ctx, id); !errors.Is(err, ErrUnsupported) {
 		t.Fatal(err)
 	}

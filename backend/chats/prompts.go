@@ -132,6 +132,10 @@ func (c *chat) pump() {
 	if !c.sendable() {
 		return
 	}
+	if c.errand != nil {
+		c.step(hapSend)
+		return
+	}
 	if id := c.next(); id != "" {
 		c.sending = id
 		c.step(hapSend)
@@ -156,7 +160,7 @@ func (c *chat) startProbe() {
 			if n != c.probe || c.phase != phProbing {
 				return
 			}
-			if err != nil || !c.sendable() || c.entry(c.sending) == nil || c.entry(c.sending).State != model.QueueQueued {
+			if err != nil || !c.sendable() || !c.somethingToSend() {
 				why := c.whyQueued()
 				if err != nil {
 					why = err.Error()
@@ -174,8 +178,18 @@ func (c *chat) startProbe() {
 	}()
 }
 
+// somethingToSend says whether what the probe was for is still to be done.
+func (c *chat) somethingToSend() bool {
+	if c.errand != nil {
+		return true
+	}
+	e := c.entry(c.sending)
+	return e != nil && e.State == model.QueueQueued
+}
+
 // park leaves the prompt in the queue and answers who waits for it.
 func (c *chat) park(note string) {
+	c.dropErrand(Fail(CodeNotOwner, "It cannot be done now. %s", note))
 	c.answer(Sent{State: model.QueueQueued, Note: note}, nil)
 	c.sending = ""
 }

@@ -182,33 +182,71 @@ func (c *chat) rewind(itemID string, out chan error) {
 	case c.busy() || !c.sendable():
 		out <- Fail(CodeBusy, "Going back waits for the end of the turn.")
 		return
-	case c.live == nil || c.live.session == nil:
-		out <- Fail(CodeBusy, "The agent sleeps. Send it a message, then go back.")
+	case c.errand != nil:
+		out <- Fail(CodeBusy, "The chat is going back already.")
 		return
 	}
-	s, ok := c.live.session.(agent.Rewinder)
-	if !ok {
-		out <- Fail(CodeUnsupported, "This agent cannot go back.")
-		return
-	}
-	l := c.live
-	c.call(l, func(ctx context.Context) (any, error) { return nil, s.Rewind(ctx, row.NativeID) }, func(_ any, err error) {
-		if err != nil {
-			out <- &Error{Code: CodeUnsupported, Message: "The agent did not go back: " + err.Error(), cause: err}
-			return
-		}
-		if err := c.m.o.Store.DeleteRows(c.ctx, c.id, row.Seq); err != nil {
-			out <- typed(err)
-			return
-		}
-		for id, seq := range c.tl.known {
-			if seq >= row.Seq {
-				delete(c.tl.known, id)
+	c.errand = &errand{
+		do: func(ctx context.Context, l *link) error {
+			s, ok := l.session.(agent.Rewinder)
+			if !ok {
+				return Fail(CodeUnsupported, "This agent cannot go back.")
 			}
+			if err := s.Rewind(ctx, row.NativeID); err != nil {
+				return &Error{Code: CodeUnsupported, Message: "The agent did not go back: " + err.Error(), cause: err}
+			}
+			return nil
+		},
+		done: func(err error) {
+			if err == nil {
+				err = c.cutRows(row.Seq)
+			}
+			out <- err
+		},
+	}
+	c.pump()
+}
+
+// errand is something the agent does for a person between turns. It passes the
+// same gate as a prompt: the ownership probe, the start of a sleeping agent, and
+// nothing else is sent while it runs.
+type errand struct {
+	do   func(context.Context, *link) error
+	done func(error) // called once, on the chat's goroutine
+}
+
+// dropErrand ends an errand that did not come to run.
+func (c *chat) dropErrand(err error) {
+	if e := c.errand; e != nil {
+		c.errand = nil
+		e.done(err)
+	}
+}
+
+// runErrand hands the errand to the agent.
+func (c *chat) runErrand() {
+	e, l := c.errand, c.live
+	c.errand = nil
+	c.call(l, func(ctx context.Context) (any, error) { return nil, e.do(ctx, l) }, func(_ any, err error) {
+		e.done(err)
+		if l == c.live {
+			c.step(hapEnded)
 		}
-		c.tl.last = row.Seq - 1
-		clear(c.tl.lines)
-		c.publish(eventRemoveRows, RemovedRows{From: row.Seq})
-		out <- nil
 	})
+}
+
+// cutRows forgets every row from seq on.
+func (c *chat) cutRows(seq int64) error {
+	if err := c.m.o.Store.DeleteRows(c.ctx, c.id, seq); err != nil {
+		return typed(err)
+	}
+	for id, at := range c.tl.known {
+		if at >= seq {
+			delete(c.tl.known, id)
+		}
+	}
+	c.tl.last = seq - 1
+	clear(c.tl.lines)
+	c.publish(eventRemoveRows, RemovedRows{From: seq})
+	return nil
 }

@@ -12,6 +12,9 @@ import (
 // begin numbers a prompted turn and stores it with its prompt, in one
 // transaction, before the agent gets to see it.
 func (c *chat) begin() bool {
+	if c.errand != nil {
+		return true // no turn
+	}
 	e := c.entry(c.sending)
 	now := c.now().UnixMilli()
 	c.newTurn(agent.OriginPrompt, now)
@@ -107,6 +110,10 @@ func (c *chat) evidence() {
 // end gives the turn its one end: open rows are closed first, the approvals
 // withdrawn, all of it stored in one transaction, then shown.
 func (c *chat) end(end agent.TurnEnd) {
+	if c.errand != nil {
+		c.dropErrand(Fail(CodeUnavailable, "%s", end.Text))
+		return
+	}
 	if !c.turn.open {
 		c.tl.late++
 		return
@@ -165,6 +172,10 @@ func (c *chat) finish(end agent.TurnEnd) {
 // refuse ends a turn whose prompt the agent did not take: the prompt stays in
 // the queue as failed and the ones behind it wait for a person.
 func (c *chat) refuse(end agent.TurnEnd) {
+	if c.errand != nil {
+		c.dropErrand(&Error{Code: CodeUnavailable, Message: end.Text, Fix: end.Fix})
+		return
+	}
 	client := c.turn.client
 	c.held = true
 	was := c.turn.open

@@ -348,12 +348,15 @@ func (m *Manager) back(ctx context.Context, _ *ward, rel chats.Released, why err
 // TakeBack takes a session back from a terminal: at once when it is free, by
 // asking the terminal's agent to exit with force.
 func (m *Manager) TakeBack(ctx context.Context, chatID string, force bool) (model.Hand, error) {
-	rel, _, err := m.o.Chats.Inspect(ctx, chatID)
+	rel, busy, err := m.o.Chats.Inspect(ctx, chatID)
 	if err != nil {
 		return model.Hand{}, err
 	}
 	if rel.Hand.State == model.HandApp || rel.Hand.State == "" {
 		return rel.Hand, nil
+	}
+	if busy {
+		return rel.Hand, chats.Fail(chats.CodeBusy, "The running turn is finished first.")
 	}
 	w := m.ward(chatID)
 	w.mu.Lock()
