@@ -26,7 +26,7 @@ func printJSON(w io.Writer, v any) error {
 
 // table prints rows with aligned columns.
 func table(w io.Writer, head string, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(safely{w}, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
 	for _, r := range rows {
 		fmt.Fprintln(t, strings.Join(r, "\t"))
@@ -180,7 +180,7 @@ func showApprovals(w io.Writer, got api.Approvals, js bool) error {
 		fmt.Fprintln(w, "Nothing waits for you.")
 	}
 	for _, c := range got.Approvals {
-		fmt.Fprint(w, describe(c))
+		fmt.Fprint(safely{w}, describe(c))
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (p *program) askTrust(ctx context.Context, s *session, harness, cwd string)
 	}
 	fmt.Fprintf(p.err, "In %s the agent would start by itself:\n", q.Root)
 	for _, st := range q.Starts {
-		fmt.Fprintf(p.err, "  %s %s: %s  (%s)\n", st.Kind, st.Name, st.Command, st.Source)
+		fmt.Fprintf(safely{p.err}, "  %s %s: %s  (%s)\n", st.Kind, st.Name, st.Command, st.Source)
 	}
 	refused := fail(exitUnavailable, "whippletree trust "+q.Root, "the folder is not trusted yet")
 	if !terminal(p.in) {

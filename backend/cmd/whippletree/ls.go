@@ -91,10 +91,10 @@ func (p *program) watchSessions(ctx context.Context, s *session) error {
 			return
 		}
 		for _, x := range c.Sessions {
-			p.line("%s", strings.Join(sessionRow(x, time.Now()), "  "))
+			p.line("%s", printable(strings.Join(sessionRow(x, time.Now()), "  ")))
 		}
 		if c.Session != nil {
-			p.line("%s", strings.Join(sessionRow(*c.Session, time.Now()), "  "))
+			p.line("%s", printable(strings.Join(sessionRow(*c.Session, time.Now()), "  ")))
 		}
 		for _, id := range c.IDs {
 			p.line("%s  gone", id)
@@ -213,7 +213,7 @@ func showDoctor(w io.Writer, got api.DoctorResult, js bool) error {
 		if js {
 			continue
 		}
-		fmt.Fprintf(w, "%-8s %s: %s\n", c.State, c.Title, c.Text)
+		fmt.Fprintf(safely{w}, "%-8s %s: %s\n", c.State, c.Title, c.Text)
 		if c.Fix != "" {
 			fmt.Fprintf(w, "         try: %s\n", c.Fix)
 		}

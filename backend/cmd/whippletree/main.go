@@ -111,7 +111,7 @@ func (p *program) report(err error) int {
 		code, fix = exitInterrupted, "whippletree doctor"
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(p.err, "whippletree: %s\n", text)
+		fmt.Fprintf(safely{p.err}, "whippletree: %s\n", text)
 	}
 	if fix != "" {
 		fmt.Fprintf(p.err, "  try: %s\n", fix)

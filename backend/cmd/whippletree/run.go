@@ -144,7 +144,7 @@ func (p *program) prompt(ctx context.Context, s *session, chat model.ChatSummary
 
 // asked shows an approval; in a terminal it is answered here.
 func (p *program) asked(ctx context.Context, s *session, c model.ApprovalCard) {
-	fmt.Fprint(p.err, describe(c))
+	fmt.Fprint(safely{p.err}, describe(c))
 	if !terminal(p.in) || len(c.Options) == 0 {
 		fmt.Fprintf(p.err, "  answer: whippletree approve %s OPTION\n", c.ID)
 		return

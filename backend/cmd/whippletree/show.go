@@ -20,7 +20,7 @@ type plain struct {
 }
 
 func newPlain(out, err io.Writer, asked func(model.ApprovalCard)) *plain {
-	return &plain{out: out, err: err, asked: asked, seen: map[string]string{}}
+	return &plain{out: safely{out}, err: safely{err}, asked: asked, seen: map[string]string{}}
 }
 
 func (p *plain) endLine() {
