@@ -18,17 +18,20 @@ const (
 	modeBypass = "bypassPermissions"
 )
 
-// modes in the order of the agent's own switch.
+// modes in the order of the agent's own switch. Bypassing everything is not
+// offered: it needs a flag at the start and is refused to root.
 var modes = []agent.Mode{
 	{ID: modeAsk, Label: "Ask", Description: "Asks before it edits files or runs commands", Tier: agent.TierSafe, Default: true},
 	{ID: "acceptEdits", Label: "Accept edits", Description: "Edits files in the folder without asking; commands are asked", Tier: agent.TierModerate},
 	{ID: "plan", Label: "Plan", Description: "Reads and plans; changes nothing until the plan is approved", Tier: agent.TierPlanning},
 	{ID: "auto", Label: "Auto", Description: "A model decides what is asked", Tier: agent.TierModerate},
 	{ID: "dontAsk", Label: "Don't ask", Description: "Does what is already allowed, refuses the rest by itself", Tier: agent.TierSafe},
-	{ID: modeBypass, Label: "Bypass permissions", Description: "Does everything without asking", Tier: agent.TierDangerous},
 }
 
 func knownMode(id string) bool {
+	if id == modeBypass {
+		return true
+	}
 	for _, m := range modes {
 		if m.ID == id {
 			return true

@@ -20,7 +20,7 @@ import (
 
 // tui is the real program's own interface in a pseudo terminal.
 type tui struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	file *os.File
 
@@ -33,18 +33,30 @@ type tui struct {
 var escapes = regexp.MustCompile("\x1b(\\[[0-9;?<>=]*[A-Za-z]|\\][^\x07\x1b]*(\x07|\x1b\\\\)|[()][A-Z0-9]|[=>78])")
 
 // acceptFolder answers the interface's first-run questions beforehand.
-func (l *lab) acceptFolder() {
+func (l *lab) acceptFolder() { l.acceptFolderIn(l.home) }
+
+func (l *lab) acceptFolderIn(dir string) {
 	l.t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		l.t.Fatal(err)
+	}
 	state := map[string]any{
 		"hasCompletedOnboarding": true, "theme": "dark",
-		"customApiKeyResponses": map[string]any{"approved": []string{"test-dummy-key-0000"[len("test-dummy-key-0000")-19:], "sk-test-dummy-key-0000"[2:]}, "rejected": []string{}},
+		"customApiKeyResponses": map[string]any{"approved": []string{"sk-test-dummy-key-0000"[2:]}, "rejected": []string{}},
 		"projects":              map[string]any{l.cwd: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
 	}
-	file := filepath.Join(l.home, ".claude.json")
+	file := filepath.Join(dir, ".claude.json")
 	had := map[string]any{}
 	if data, err := os.ReadFile(file); err == nil {
 		if err := json.Unmarshal(data, &had); err != nil {
 			l.t.Fatal(err)
+		}
+	}
+	if before, ok := had["projects"].(map[string]any); ok {
+		for k, v := range before {
+			if k != l.cwd {
+				state["projects"].(map[string]any)[k] = v
+			}
 		}
 	}
 	for k, v := range state {
@@ -143,6 +155,44 @@ func (u *tui) line(ctx context.Context, text string, taken func(context.Context)
 	}
 	u.see(ctx, from, text)
 	u.press(ctx, "\r", taken)
+}
+
+// say types a line and confirms it once it stands there, twice with a moment
+// between: the first may be taken for a part of what was pasted.
+func (u *tui) say(text string) {
+	u.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	u.see(ctx, 0, "❯")
+	from := u.mark()
+	if _, err := io.WriteString(u.file, text); err != nil {
+		u.t.Fatal(err)
+	}
+	u.see(ctx, from, text)
+	from = u.mark()
+	u.press(ctx, "\r", func(ctx context.Context) bool { return u.shown(ctx, from, "esc to interrupt", "done", "proceed?") })
+}
+
+// shown waits until one of the words was printed.
+func (u *tui) shown(ctx context.Context, from int, words ...string) bool {
+	for {
+		u.mu.Lock()
+		changed := u.changed
+		u.mu.Unlock()
+		text := strings.Join(strings.Fields(u.text(from)), "")
+		for _, w := range words {
+			if strings.Contains(text, strings.Join(strings.Fields(w), "")) {
+				return true
+			}
+		}
+		select {
+		case <-changed:
+		case <-u.ended:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // press types a key, again if it was not taken within a while.

@@ -18,7 +18,7 @@ import (
 
 // lab is the real program against the scripted model, in a home of its own.
 type lab struct {
-	t      *testing.T
+	t      testing.TB
 	server *modelserver.Server
 	host   *agentkit.Host
 	h      agent.Harness
@@ -27,7 +27,7 @@ type lab struct {
 	bin    string
 }
 
-func newLab(t *testing.T) *lab {
+func newLab(t testing.TB) *lab {
 	t.Helper()
 	bin := agents.Binary(t, "claude-code", "claude")
 	server, err := modelserver.New()
@@ -61,7 +61,7 @@ func newLab(t *testing.T) *lab {
 }
 
 func (l *lab) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(l.t.Context(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(l.t.Context(), 60*time.Second)
 	l.t.Cleanup(cancel)
 	return ctx
 }

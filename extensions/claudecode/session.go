@@ -44,6 +44,7 @@ type session struct {
 	exited  bool
 	catalog agent.Catalog
 	current agent.Settings
+	spent   agent.Usage // of the last turn
 }
 
 // turn is open until its end was sent. canceling is set once a stop was asked.
@@ -319,7 +320,7 @@ func (s *session) SetModel(ctx context.Context, id string) (*agent.Notice, error
 	if _, err := s.control(ctx, map[string]any{"subtype": "set_model", "model": id}); err != nil {
 		return nil, err
 	}
-	s.settings(agent.Settings{Model: id})
+	s.settings(agent.Settings{Model: id}, true)
 	return nil, nil
 }
 
@@ -338,7 +339,7 @@ func (s *session) SetMode(ctx context.Context, id string) (*agent.Notice, error)
 	if json.Unmarshal(raw, &got) == nil && got.Mode != "" && got.Mode != id {
 		return nil, fmt.Errorf("Claude Code stays in mode %q", got.Mode)
 	}
-	s.settings(agent.Settings{Mode: id})
+	s.settings(agent.Settings{Mode: id}, true)
 	return nil, nil
 }
 
@@ -349,12 +350,13 @@ func (s *session) SetThinking(ctx context.Context, id string) (*agent.Notice, er
 	}); err != nil {
 		return nil, err
 	}
-	s.settings(agent.Settings{Thinking: id})
+	s.settings(agent.Settings{Thinking: id}, true)
 	return nil, nil
 }
 
-// settings reports what changed, once.
-func (s *session) settings(v agent.Settings) {
+// settings reports what is in force when it changed; what a person set is
+// always confirmed.
+func (s *session) settings(v agent.Settings, confirm bool) {
 	s.mu.Lock()
 	was := s.current
 	if v.Model != "" {
@@ -369,7 +371,7 @@ func (s *session) settings(v agent.Settings) {
 	now := s.current
 	ready := was != (agent.Settings{})
 	s.mu.Unlock()
-	if ready && now != was {
+	if ready && (confirm || now != was) {
 		s.events.Settings(now)
 	}
 }
@@ -379,7 +381,7 @@ func (s *session) RunCommand(ctx context.Context, name, argument string) (agent.
 	return s.Prompt(ctx, agent.Prompt{Text: strings.TrimSpace("/" + strings.TrimPrefix(name, "/") + " " + argument)})
 }
 
-// Usage asks the agent for its context use; the rest comes with each turn.
+// Usage is what the last turn used, with the agent's own count of its context.
 func (s *session) Usage(ctx context.Context) (agent.Usage, error) {
 	raw, err := s.control(ctx, map[string]any{"subtype": "get_context_usage"})
 	if err != nil {
@@ -392,5 +394,9 @@ func (s *session) Usage(ctx context.Context) (agent.Usage, error) {
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return agent.Usage{}, err
 	}
-	return agent.Usage{Context: &agent.ContextUse{Used: c.Total, Max: c.Max}}, nil
+	s.mu.Lock()
+	u := s.spent
+	s.mu.Unlock()
+	u.Context = &agent.ContextUse{Used: c.Total, Max: c.Max}
+	return u, nil
 }

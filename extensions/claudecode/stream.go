@@ -55,7 +55,20 @@ type streamed struct {
 	messageID string
 	index     int            // of the open block, -1 when none is
 	kind      agent.ItemType // of the open block
-	shown     map[int]agent.Item
+	shown     map[int]*partial
+}
+
+// partial is a text that is being written: what was shown of it so far.
+type partial struct {
+	item agent.Item
+	text strings.Builder
+}
+
+// whole is the row with all its text, ended.
+func (p *partial) whole(text string, at int64) agent.Item {
+	it := p.item
+	it.Text, it.EndedAt = text, at
+	return it
 }
 
 func (s *session) read() {
@@ -91,9 +104,7 @@ func (s *session) handle(m *wire, data []byte) {
 			s.proc.Noise(data)
 			return
 		}
-		if !r.IsReplay {
-			s.active()
-		}
+		s.active() // the echo of a steered message may open a turn of its own
 		s.record(&r)
 	case "control_request":
 		s.request(m)
@@ -135,7 +146,7 @@ func (s *session) stream(m *wire) {
 	switch ev.Type {
 	case "message_start":
 		if ev.Message != nil {
-			*st = streamed{messageID: ev.Message.ID, index: -1, shown: map[int]agent.Item{}}
+			*st = streamed{messageID: ev.Message.ID, index: -1, shown: map[int]*partial{}}
 		}
 	case "content_block_start":
 		st.index = ev.Index
@@ -172,18 +183,20 @@ func (s *session) stream(m *wire) {
 }
 
 func (s *session) delta(st *streamed, parent string, index int, text string) {
-	if it, ok := st.shown[index]; ok {
-		s.events.Append(it.ID, text)
+	if p, ok := st.shown[index]; ok {
+		p.text.WriteString(text)
+		s.events.Append(p.item.ID, text)
 		return
 	}
-	it := agent.Item{
+	p := &partial{item: agent.Item{
 		ID: blockID(st.messageID, index), ParentID: parent, Type: st.kind, Text: text, At: s.host.Time().UnixMilli(),
-	}
+	}}
+	p.text.WriteString(text)
 	if st.shown == nil {
-		st.shown = map[int]agent.Item{}
+		st.shown = map[int]*partial{}
 	}
-	st.shown[index] = it
-	s.events.Item(it)
+	st.shown[index] = p
+	s.events.Item(p.item)
 }
 
 // abandon takes back what a broken stream had shown: the model will say it
@@ -192,10 +205,9 @@ func (s *session) abandon(st *streamed, a *abandoned) {
 	if a.MessageID != st.messageID {
 		return
 	}
-	for index, it := range st.shown {
+	for index, p := range st.shown {
 		if index >= a.From {
-			it.Text, it.EndedAt = "", s.host.Time().UnixMilli()
-			s.events.Item(it)
+			s.events.Item(p.whole("", s.host.Time().UnixMilli()))
 			delete(st.shown, index)
 		}
 	}
@@ -262,10 +274,10 @@ func (s *session) system(subtype string, data []byte) {
 		}
 		switch subtype {
 		case "init":
-			s.settings(agent.Settings{Mode: m.PermissionMode})
+			s.settings(agent.Settings{Mode: m.PermissionMode}, false)
 			s.renamed(m.SessionID)
 		case "status":
-			s.settings(agent.Settings{Mode: m.PermissionMode})
+			s.settings(agent.Settings{Mode: m.PermissionMode}, false)
 		case "api_retry":
 			s.active()
 			s.retry(&m)
@@ -392,6 +404,9 @@ func (s *session) usage(m *resultMessage) {
 		}
 		s.lastUse = nil
 	}
+	s.mu.Lock()
+	s.spent = u
+	s.mu.Unlock()
 	s.events.Usage(u)
 }
 
@@ -402,8 +417,13 @@ func (s *session) settle(outcome agent.Outcome) {
 	if outcome == agent.OutcomeFailed {
 		state = agent.StateFailed
 	}
-	s.rows.closeOpen(state, now)
+	for _, st := range s.streams {
+		for _, p := range st.shown {
+			s.events.Item(p.whole(p.text.String(), now))
+		}
+	}
 	clear(s.streams)
+	s.rows.closeOpen(state, now)
 	s.withdrawAll()
 }
 
