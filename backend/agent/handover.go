@@ -128,3 +128,11 @@ type StoredSession struct {
 	Size      int64  `json:"size,omitempty"`
 	Model     string `json:"model,omitempty"`
 }
+
+// PromptNamer tells under which native id the agent stores a prompt that is sent
+// with a client id, where that is fixed beforehand. A delivery that a crash left
+// unknown can then be looked up in the transcript. Optional, of a Handover; ""
+// when it cannot be told.
+type PromptNamer interface {
+	PromptID(h Handle, clientID string) string
+}
