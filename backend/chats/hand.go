@@ -221,10 +221,8 @@ func (m *Manager) ApplyMirror(ctx context.Context, chatID string, b Mirrored) (f
 }
 
 func (c *chat) applyMirror(b Mirrored) (int, error) {
-	if len(c.tl.byUser) == 0 {
-		if err := c.tl.loadUsers(c.ctx, c.m.o.Store, c.id); err != nil {
-			return 0, typed(err)
-		}
+	if err := c.loadUsers(); err != nil {
+		return 0, err
 	}
 	var rows []model.Row
 	at := map[string]int{} // of an id in rows
@@ -295,6 +293,16 @@ func (c *chat) applyMirror(b Mirrored) (int, error) {
 	}
 	c.refresh()
 	return fresh, nil
+}
+
+// promptID is the native id of a prompt of ours, where the harness can tell it.
+func (c *chat) promptID(clientID string) string {
+	h, _, _ := c.m.o.Harnesses.Harness(c.rec.Harness)
+	n, ok := h.Handover.(agent.PromptNamer)
+	if !ok || c.rec.Handle == nil {
+		return ""
+	}
+	return n.PromptID(*c.rec.Handle, clientID)
 }
 
 // echoed is echo without a running turn: the prompt was seen in the transcript,

@@ -126,6 +126,30 @@ func TestS07QueueSurvivesAKilledHost(t *testing.T) {
 	_ = st2
 }
 
+// namer is a hand-over that knows its prompts' native ids beforehand.
+type namer struct{ agent.Handover }
+
+func (namer) PromptID(h agent.Handle, client string) string { return h.NativeID + "/" + client }
+
+// The same where the transcript knows no client id, but the harness can tell
+// under which id it stored the prompt.
+func TestS07UnknownDeliveryIsFoundByItsNativeID(t *testing.T) {
+	s := newStage(t)
+	s.agent.handover = namer{}
+	id := s.chat()
+	s.send(id, "c1", "one")
+	s.prompt(s.scene())
+	s.crash()
+	native := s.get(id).Handle.NativeID + "/c1"
+	item := agent.Item{ID: native, Type: agent.ItemUser, Text: "one", NativeID: native}
+	if _, err := s.m.ApplyMirror(ctx, id, Mirrored{Items: []agent.Item{item}}); err != nil {
+		t.Fatal(err)
+	}
+	if c := s.get(id); len(c.Queue) != 0 || len(c.Items) != 2 || c.Items[0].NativeID != native {
+		t.Fatalf("queue %+v items %+v", c.Queue, c.Items)
+	}
+}
+
 // crash leaves the host's data as kill -9 would, and starts a new host on it.
 func (s *stage) crash() *store.Store {
 	s.Helper()

@@ -76,6 +76,7 @@ type timeline struct {
 	lines  map[string]*line
 	known  map[string]int64  // every row's place by item id
 	byUser map[string]string // client or native id of a prompt -> our row's id
+	users  bool              // byUser has those of earlier runs too
 	// closed are the rows that the host closed at a turn's end; the agent may
 	// still bring their true end in a later turn (a background task).
 	closed map[string]bool
@@ -178,6 +179,9 @@ func (c *chat) wake(it agent.Item) bool {
 // native id and never by its text. Ours keeps its text and gets the native id.
 func (c *chat) echo(it agent.Item) bool {
 	id := c.userRow(it)
+	if id == "" && c.loadUsers() == nil {
+		id = c.userRow(it) // of an earlier run of the host
+	}
 	if id == "" {
 		return false
 	}
@@ -197,6 +201,16 @@ func (c *chat) echo(it agent.Item) bool {
 		}
 	}
 	return true
+}
+
+// loadUsers reads, once, which prompts earlier runs of the host have sent.
+func (c *chat) loadUsers() error {
+	if c.tl.users {
+		return nil
+	}
+	err := c.tl.loadUsers(c.ctx, c.m.o.Store, c.id, c.promptID)
+	c.tl.users = err == nil
+	return typed(err)
 }
 
 // userRow finds our row of a user item.
@@ -391,8 +405,9 @@ func (tl *timeline) load(ctx context.Context, st *store.Store, chatID string) er
 }
 
 // loadUsers reads the ids of the prompts, for the reconciliation with what a
-// transcript says.
-func (tl *timeline) loadUsers(ctx context.Context, st *store.Store, chatID string) error {
+// transcript says. named tells the native id of a prompt whose echo was never
+// seen; "" when nobody knows.
+func (tl *timeline) loadUsers(ctx context.Context, st *store.Store, chatID string, named func(clientID string) string) error {
 	for after := int64(0); ; {
 		rows, err := st.After(ctx, chatID, after, 500)
 		if err != nil || len(rows) == 0 {
@@ -403,7 +418,11 @@ func (tl *timeline) loadUsers(ctx context.Context, st *store.Store, chatID strin
 			if r.Type != agent.ItemUser {
 				continue
 			}
-			for _, key := range []string{r.ClientID, r.NativeID} {
+			native := r.NativeID
+			if native == "" && r.ClientID != "" {
+				native = named(r.ClientID)
+			}
+			for _, key := range []string{r.ClientID, native} {
 				if key != "" {
 					tl.byUser[key] = r.ID
 				}
