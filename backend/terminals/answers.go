@@ -48,7 +48,7 @@ func (r *responder) write(p []byte) { r.scan.feed(p, r.token) }
 // resize changes the size and marks it in the stream.
 func (r *responder) resize(cols, rows int) {
 	r.state.cols, r.state.rows = cols, rows
-	r.state.top, r.state.bottom = 0, 0
+	r.state.region = [2]region{}
 	r.keep.resize(&r.state)
 	r.relay([]byte(sizeMarker(cols, rows)))
 }
@@ -113,8 +113,8 @@ func (r *responder) query(t token) bool {
 			}
 		case 6:
 			row, col := r.keep.cursor(&r.state)
-			if r.state.mode(6) && r.state.top > 0 {
-				row = max(row-r.state.top+1, 1)
+			if top := r.state.region[r.state.screen()].top; r.state.mode(6) && top > 0 {
+				row = max(row-top+1, 1)
 			}
 			if t.priv == '?' {
 				r.reply(fmt.Appendf(nil, "\x1b[?%d;%dR", row, col))

@@ -32,6 +32,8 @@ type chunk struct {
 	// the alternate screen was shown between and its bytes are gone.
 	jump bool
 	data []byte
+	// the size at the end of data
+	cols, rows int
 }
 
 // ring keeps the end of the output, in whole chunks. The alternate screen has
@@ -60,6 +62,7 @@ func (c *chunks) append(raw []byte, before *screenState, jump bool) {
 	}
 	last := &c.list[len(c.list)-1]
 	last.data = append(last.data, raw...)
+	last.cols, last.rows = before.cols, before.rows
 	c.bytes += len(raw)
 	for c.bytes > c.budget && len(c.list) > 1 {
 		c.bytes -= len(c.list[0].data)
@@ -136,11 +139,10 @@ func (r *ring) tail(n int) []byte {
 
 func appendChunks(b []byte, list []chunk, other bool) []byte {
 	for i, c := range list {
-		if c.jump && i > 0 {
-			b = append(b, "\x1b[?1049l"...)
-		}
-		if i == 0 || c.jump {
+		if i == 0 {
 			b = append(b, c.state.prefix(other)...)
+		} else if c.jump {
+			b = append(b, c.state.comeBack(list[i-1].cols, list[i-1].rows)...)
 		}
 		b = append(b, c.data...)
 	}

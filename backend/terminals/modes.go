@@ -33,9 +33,21 @@ type screenState struct {
 	cursorStyle int  // of DECSCUSR, -1 untouched
 	charsets    [4]byte
 	shiftOut    bool
-	top, bottom int    // scroll region, 0 = whole
 	pen         []byte // the SGR sequences since the last reset
 	colors      map[string]string
+	// Each screen has its own scroll region and saved cursor; the normal one is 0.
+	region [2]region
+	saved  [2]savedPen
+}
+
+// region is a scroll region, 0 for the screen's edge.
+type region struct{ top, bottom int }
+
+// savedPen is what DECSC keeps beside the place.
+type savedPen struct {
+	pen      []byte
+	charsets [4]byte
+	shiftOut bool
 }
 
 // maxPen bounds the remembered pen; programs that need more than this between
@@ -70,6 +82,20 @@ func (s *screenState) mode(n int) bool {
 
 // alternate reports whether the alternate screen is shown.
 func (s *screenState) alternate() bool { return s.mode(1049) || s.mode(1047) || s.mode(47) }
+
+func (s *screenState) screen() int {
+	if s.alternate() {
+		return 1
+	}
+	return 0
+}
+
+func (s *screenState) save() { s.saved[s.screen()] = savedPen{s.pen, s.charsets, s.shiftOut} }
+
+func (s *screenState) restore() {
+	v := s.saved[s.screen()]
+	s.pen, s.charsets, s.shiftOut = v.pen, v.charsets, v.shiftOut
+}
 
 func (s *screenState) setMode(n int, on bool) {
 	if _, known := defaultModes[n]; !known {
@@ -107,6 +133,10 @@ func (s *screenState) applyEscape(t token) {
 	switch t.final {
 	case 'c':
 		*s = newState(s.cols, s.rows)
+	case '7':
+		s.save()
+	case '8':
+		s.restore()
 	case '=':
 		s.keypad = true
 	case '>':
@@ -130,7 +160,7 @@ func (s *screenState) applyControl(t token) {
 		for _, n := range numbers(t.par) {
 			switch {
 			case t.priv == '?':
-				s.setMode(n, on)
+				s.privateMode(n, on)
 			case t.priv != 0:
 			case n == 4:
 				s.insert = on
@@ -156,14 +186,44 @@ func (s *screenState) applyControl(t token) {
 	case 'r':
 		if t.priv == 0 {
 			n := numbers(t.par)
-			s.top, s.bottom = 0, 0
+			var r region
 			if len(n) > 0 && n[0] > 0 {
-				s.top = n[0]
+				r.top = n[0]
 			}
 			if len(n) > 1 && n[1] > 0 && n[1] < s.rows {
-				s.bottom = n[1]
+				r.bottom = n[1]
 			}
+			s.region[s.screen()] = r
 		}
+	case 's':
+		if t.priv == 0 && len(t.par) == 0 {
+			s.save()
+		}
+	case 'u':
+		if t.priv == 0 {
+			s.restore()
+		}
+	}
+}
+
+func (s *screenState) privateMode(n int, on bool) {
+	switch n {
+	case 1048:
+		if on {
+			s.save()
+		} else {
+			s.restore()
+		}
+	case 1049:
+		if on {
+			s.save()
+		}
+	}
+	s.setMode(n, on)
+	if n == 1049 && !on {
+		s.setMode(47, false)
+		s.setMode(1047, false)
+		s.restore()
 	}
 }
 
@@ -174,34 +234,52 @@ func (s *screenState) softReset() {
 	s.setMode(25, true)
 	s.setMode(7, true)
 	s.insert, s.keypad, s.shiftOut = false, false, false
-	s.top, s.bottom, s.pen = 0, 0, nil
+	s.region[s.screen()], s.pen = region{}, nil
 	s.charsets = [4]byte{}
 }
 
-// prefix brings a terminal to this state without touching its cells. Cursor
-// and cells are whatever the bytes after it make them.
+// prefix brings a fresh terminal to this state. Cursor and cells are whatever
+// the bytes after it make them.
 func (s *screenState) prefix(alternate bool) []byte {
-	var b []byte
-	b = append(b, sizeMarker(s.cols, s.rows)...)
+	b := []byte(sizeMarker(s.cols, s.rows))
+	screen := 0
 	if alternate {
+		screen = 1
 		b = append(b, "\x1b[?1049h"...)
 	}
-	for _, key := range sortedKeys(s.colors) {
-		b = fmt.Appendf(b, "\x1b]%s;%s\x1b\\", key, s.colors[key])
-	}
-	if s.top > 0 || s.bottom > 0 {
-		bottom := s.bottom
+	// These two move the cursor.
+	if r := s.region[screen]; r != (region{}) {
+		bottom := r.bottom
 		if bottom == 0 {
 			bottom = s.rows
 		}
-		b = fmt.Appendf(b, "\x1b[%d;%dr", max(s.top, 1), bottom)
-	} else {
-		b = append(b, "\x1b[r"...)
+		b = fmt.Appendf(b, "\x1b[%d;%dr", max(r.top, 1), bottom)
+	}
+	if s.mode(6) {
+		b = append(b, "\x1b[?6h"...)
+	}
+	return s.appendModes(b)
+}
+
+// comeBack brings a terminal that was left in the alternate screen with the
+// given size to this state of the normal one, with the cursor where it was. A
+// size marker would undo the scroll region, so there is none without need.
+func (s *screenState) comeBack(cols, rows int) []byte {
+	b := []byte("\x1b[?1049l")
+	if cols != s.cols || rows != s.rows {
+		b = append(b, sizeMarker(s.cols, s.rows)...)
+	}
+	return s.appendModes(b)
+}
+
+func (s *screenState) appendModes(b []byte) []byte {
+	for _, key := range sortedKeys(s.colors) {
+		b = fmt.Appendf(b, "\x1b]%s;%s\x1b\\", key, s.colors[key])
 	}
 	for _, m := range s.modes {
 		switch m.mode {
-		case 47, 1047, 1048, 1049, 2026:
-			continue // the screen is chosen above, a frame is never left open
+		case 6, 47, 1047, 1048, 1049, 2026:
+			continue // chosen elsewhere; a frame is never left open
 		}
 		b = fmt.Appendf(b, "\x1b[?%d%c", m.mode, setOrReset(m.on))
 	}
@@ -215,9 +293,10 @@ func (s *screenState) prefix(alternate bool) []byte {
 		b = fmt.Appendf(b, "\x1b[%d q", s.cursorStyle)
 	}
 	for i, set := range s.charsets {
-		if set != 0 {
-			b = append(b, 0x1b, "()*+"[i], set)
+		if set == 0 {
+			set = 'B'
 		}
+		b = append(b, 0x1b, "()*+"[i], set)
 	}
 	if s.shiftOut {
 		b = append(b, 0x0e)

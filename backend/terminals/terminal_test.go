@@ -332,7 +332,9 @@ func TestProgramStatusDiesWithItsProcess(t *testing.T) {
 	f := newFixture(t)
 	info := f.create()
 	f.type_(info.ID, `sh -c "printf '\033]7501;state=working:app=codex\007'; read x"`+"\r")
-	f.await(info.ID, func(m model.Terminal) bool { return m.Program != nil && m.Program.State == "working" && m.Program.App == "codex" })
+	f.await(info.ID, func(m model.Terminal) bool {
+		return m.Program != nil && m.Program.State == "working" && m.Program.App == "codex"
+	})
 	f.mu.Lock()
 	f.changes = nil
 	f.mu.Unlock()
