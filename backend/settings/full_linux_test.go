@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/whippletree-app/whippletree/backend/store/smalldisk"
 )
 
 // Case C01: on a full disk the old file stays and the error says so.
 func TestC01FullDisk(t *testing.T) {
-	disk := t.TempDir()
-	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m,mode=0700"); err != nil {
-		t.Skipf("not run: a small tmpfs cannot be mounted here: %v", err)
+	disk, done := smalldisk.Mount(t, "1m")
+	if done {
+		return
 	}
-	t.Cleanup(func() { _ = unix.Unmount(disk, unix.MNT_DETACH) })
 	path := filepath.Join(disk, FileName)
 	write(t, path, `{"general": {"zoom": 90}}`)
 	f := open(t, path)

@@ -25,6 +25,9 @@ var schemaJSON []byte
 // Schema is the JSON Schema (draft 2020-12) of settings.json.
 func Schema() json.RawMessage { return slices.Clone(schemaJSON) }
 
+// schemaURL names the schema; nothing is ever fetched.
+const schemaURL = "https://whippletree.app/settings.schema.json"
+
 type schema struct {
 	doc      map[string]any
 	compiled func() *jsonschema.Schema
@@ -39,10 +42,10 @@ var loadSchema = sync.OnceValue(func() *schema {
 	}
 	return &schema{doc: doc.(map[string]any), compiled: sync.OnceValue(func() *jsonschema.Schema {
 		c := jsonschema.NewCompiler()
-		if err := c.AddResource("settings.schema.json", doc); err != nil {
+		if err := c.AddResource(schemaURL, doc); err != nil {
 			panic("settings: the embedded schema: " + err.Error())
 		}
-		compiled, err := c.Compile("settings.schema.json")
+		compiled, err := c.Compile(schemaURL)
 		if err != nil {
 			panic("settings: the embedded schema: " + err.Error())
 		}
@@ -70,9 +73,13 @@ func (s *schema) check(doc map[string]any) []fault {
 	printer := message.NewPrinter(language.English)
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
-		if k, ok := e.ErrorKind.(*kind.PropertyNames); ok && len(e.Causes) > 0 {
-			at := append(slices.Clone(e.InstanceLocation), k.Property)
-			list = append(list, fault{at: at, issue: agent.Issue{Path: pathText(at), Code: "invalid_string", Message: "the name " + e.Causes[0].ErrorKind.LocalizedString(printer)}})
+		// Names are ruled by patternProperties: the validator gives a wrong place
+		// for propertyNames.
+		if k, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
+			for _, name := range k.Properties {
+				at := append(slices.Clone(e.InstanceLocation), name)
+				list = append(list, fault{at: at, issue: agent.Issue{Path: pathText(at), Code: "invalid_string", Message: "is not a name that can stand here"}})
+			}
 			return
 		}
 		if len(e.Causes) > 0 {
@@ -127,7 +134,10 @@ func (s *schema) unknown(doc any) []agent.Issue {
 	walk = func(sub map[string]any, v any, at []string) {
 		obj, ok := v.(map[string]any)
 		props, _ := sub["properties"].(map[string]any)
-		extra, _ := sub["additionalProperties"].(map[string]any)
+		var extra map[string]any
+		for _, p := range patterns(sub) {
+			extra = p
+		}
 		if !ok || (props == nil && extra == nil) {
 			return
 		}
@@ -144,6 +154,18 @@ func (s *schema) unknown(doc any) []agent.Issue {
 	}
 	walk(s.doc, doc, nil)
 	slices.SortFunc(list, func(a, b agent.Issue) int { return strings.Compare(a.Path, b.Path) })
+	return list
+}
+
+// patterns are the rules for members of any name; there is at most one here.
+func patterns(sub map[string]any) []map[string]any {
+	var list []map[string]any
+	all, _ := sub["patternProperties"].(map[string]any)
+	for _, p := range all {
+		if m, ok := p.(map[string]any); ok {
+			list = append(list, m)
+		}
+	}
 	return list
 }
 

@@ -4,58 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/store/smalldisk"
 )
-
-// smallDisk is a file system of the given size, or an error that says why it
-// cannot be had here (it needs the right to mount).
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size+",mode=0700"); err != nil {
-		if os.Getenv("STORE_TEST_NAMESPACE") != "" {
-			t.Fatalf("in a namespace of our own: %v", err)
-		}
-		inNamespace(t)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	return dir
-}
-
-// inNamespace runs the calling test again where a person without rights may
-// mount, and ends it with that result.
-func inNamespace(t *testing.T) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), "STORE_TEST_NAMESPACE=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Skipf("not run: neither a tmpfs nor a user namespace can be had here: %v", err)
-	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.SkipNow() // it ran, in the namespace
-}
 
 // On a full disk nothing is accepted and nothing is lost, reading goes on, the
 // end of a turn is still written, and it recovers when space is freed.
 func TestFullDisk(t *testing.T) {
-	disk := smallDisk(t, "24m")
+	disk, done := smalldisk.Mount(t, "24m")
+	if done {
+		return
+	}
 	dir := filepath.Join(disk, "data")
 	var told []bool
 	s := openTest(t, dir, Options{Ballast: 4 << 20, OnFull: func(full bool) { told = append(told, full) }})
