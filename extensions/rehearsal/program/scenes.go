@@ -38,7 +38,7 @@ func (s *stage) editScene() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("The scratch file could not be read: %w", err)
+		return told("The scratch file could not be read: " + err.Error())
 	}
 	lines := strings.Count(string(before), "\n")
 	read := s.begin(wire.Block{Kind: wire.KindTool, Title: "Read programme.md", Tool: &wire.Tool{
@@ -68,7 +68,7 @@ func (s *stage) editScene() error {
 	}
 	if err := os.WriteFile(path, []byte(after), 0o600); err != nil {
 		s.finish(edit, wire.StateFailed)
-		return fmt.Errorf("The scratch file could not be written: %w", err)
+		return told("The scratch file could not be written: " + err.Error())
 	}
 	s.finish(edit, wire.StateDone)
 	return s.say("Done: the programme has one line more. The file is `" + path + "`, in a scratch folder of this rehearsal.")
@@ -127,7 +127,7 @@ func (s *stage) runScene() error {
 	}
 	if err != nil {
 		s.finish(b, wire.StateFailed)
-		return fmt.Errorf("The command could not be started: %w", err)
+		return told("The command could not be started: " + err.Error())
 	}
 	b.Tool = &wire.Tool{Name: "run", Output: out, Run: &wire.RunBody{
 		Command: command, Cwd: s.e.opt.Cwd, ExitCode: &code, Millis: took.Milliseconds(),

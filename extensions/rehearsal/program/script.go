@@ -1,7 +1,6 @@
 package program
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +8,11 @@ import (
 
 	"github.com/whippletree-app/whippletree/extensions/rehearsal/wire"
 )
+
+// told is a fault in words for a person; it becomes the text of the turn's end.
+type told string
+
+func (t told) Error() string { return string(t) }
 
 // act is one scene of the script.
 type act func(*stage) error
@@ -138,7 +142,7 @@ func (s *stage) failScene() error {
 	if err := s.say("This turn is about to fail on purpose, so that you can see how a failure looks and what can be done about it."); err != nil {
 		return err
 	}
-	return errors.New("The rehearsal failed this turn because you asked it to. Nothing is broken: send another message to go on.")
+	return told("The rehearsal failed this turn because you asked it to. Nothing is broken: send another message to go on.")
 }
 
 // waitScene stands still in the middle of an answer until it is stopped or
