@@ -120,7 +120,7 @@ func (c *chat) answerAlone(a *ask) {
 		c.rec.AutoMode = &mode
 		c.saveRecord()
 		c.publish(eventNotice, agent.Notice{Level: agent.LevelInfo, Text: "Automatic mode allowed: " + a.card.Title})
-		c.publishAuto()
+		c.publishDetail()
 	}
 }
 

@@ -195,7 +195,7 @@ func (c *chat) handle(m msg) {
 	c.heard = now
 	if c.silent != 0 {
 		c.silent = 0
-		c.publishChat()
+		c.publishDetail()
 	}
 	if now.Sub(c.pulsed) >= 250*time.Millisecond {
 		c.pulsed = now
@@ -406,13 +406,18 @@ func (c *chat) refresh() {
 	c.m.o.Publisher.Publish(topicChats, eventUpsert, s)
 }
 
-// publishChat says again what a summary cannot carry alone (silence).
-func (c *chat) publishChat() {
-	s := c.summary()
-	c.publish(eventChat, struct {
-		model.ChatSummary
-		Silent int64 `json:"silentSince"`
-	}{s, c.silent})
+// detail is what a window shows of a chat beside its summary and keeps from its
+// snapshot; it is published when it changes, in the same event.
+type detail struct {
+	model.ChatSummary
+	Agent     agent.AgentInfo `json:"agent"`
+	Abilities []agent.Ability `json:"abilities"`
+	AutoMode  *model.AutoMode `json:"autoMode"`
+	Silent    int64           `json:"silentSince"`
+}
+
+func (c *chat) publishDetail() {
+	c.publish(eventChat, detail{c.summary(), c.rec.Agent, c.rec.Abilities, c.rec.AutoMode, c.silent})
 }
 
 // saveRecord stores the record, without waiting for it.

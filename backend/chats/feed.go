@@ -133,6 +133,7 @@ func (c *chat) ready(r agent.Ready) {
 	c.inForce(agent.Settings{Model: r.Model, Mode: r.Mode, Thinking: r.Thinking})
 	c.saveRecord()
 	c.refresh()
+	c.publishDetail()
 }
 
 // named takes the native id; an older one stays as an alias of the lineage.

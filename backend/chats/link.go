@@ -353,7 +353,7 @@ func (c *chat) quiet(now time.Time) {
 		return
 	}
 	c.silent = c.heard.UnixMilli()
-	c.publishChat()
+	c.publishDetail()
 }
 
 // idleOut releases an idle agent; it is resumed at the next prompt. A confined

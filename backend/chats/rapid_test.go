@@ -3,6 +3,7 @@ package chats
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -35,11 +36,73 @@ func TestAnyInterleavingKeepsTheRules(t *testing.T) {
 		}
 		p := &play{s: s, id: sum.ID}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
-			p.step(rt)
+			p.step(rapid.SampledFrom(kinds).Draw(rt, "what"))
 		}
 		p.finish(rt)
 		p.check(rt)
 	})
+}
+
+// The same with a host that is killed at any moment and started again.
+func TestAnyInterleavingWithKilledHosts(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 7))
+			fast := func(o *Options) {
+				o.StopBound, o.CloseBound, o.SilentAfter = 40*time.Millisecond, time.Second, time.Hour
+			}
+			s := newStage(t, fast)
+			p := &play{s: s, id: s.chat()}
+			sent := map[string]int{}
+			for range 3 {
+				for range 1 + r.IntN(12) {
+					p.step(kinds[r.IntN(len(kinds))])
+				}
+				_, _ = s.m.Get(ctx, p.id)
+				old := p.all
+				s.crash()
+				for _, sc := range old { // what reached the agent before the kill
+					for len(sc.prompts) > 0 {
+						sent[(<-sc.prompts).ClientID]++
+					}
+				}
+				p.all, p.scene = nil, nil
+				c := s.get(p.id)
+				for _, row := range c.Items {
+					if row.Open() || row.Provisional {
+						t.Fatalf("row %s is open after the restart", row.ID)
+					}
+				}
+				for _, e := range c.Queue {
+					if e.State == model.QueueUnknown { // a person decides, here: not again
+						if _, err := s.m.EditQueue(ctx, QueueEdit{ChatID: p.id, ClientID: e.ClientID, Remove: true}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			p.finish(t)
+			for _, sc := range p.all {
+				for len(sc.prompts) > 0 {
+					sent[(<-sc.prompts).ClientID]++
+				}
+			}
+			for client, n := range sent {
+				if n != 1 {
+					t.Errorf("prompt %s reached the agent %d times", client, n)
+				}
+			}
+			turns, err := s.st.Turns(ctx, p.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, turn := range turns {
+				if turn.End == nil || (i > 0 && turn.Turn <= turns[i-1].Turn) {
+					t.Errorf("turn %+v", turn)
+				}
+			}
+		})
+	}
 }
 
 type play struct {
@@ -69,9 +132,16 @@ func (p *play) current() *scene {
 	}
 }
 
-func (p *play) step(rt *rapid.T) {
+var kinds = []string{"send", "send", "now", "steer", "stop", "item", "item", "append", "tool", "ask", "answer", "end", "end", "refuse",
+	"cancelOK", "cancelErr", "exit", "agentTurn", "agentEnd", "close", "sync"}
+
+// failer is what a play needs of a test.
+type failer interface {
+	Fatalf(format string, args ...any)
+}
+
+func (p *play) step(kind string) {
 	sc := p.current()
-	kind := rapid.SampledFrom([]string{"send", "send", "now", "steer", "stop", "item", "item", "append", "tool", "ask", "answer", "end", "end", "refuse", "cancelOK", "cancelErr", "exit", "agentTurn", "agentEnd", "close", "sync"}).Draw(rt, "what")
 	switch kind {
 	case "send", "now", "steer":
 		p.sent++
@@ -143,7 +213,7 @@ func (p *play) cancel(sc *scene, err error) {
 }
 
 // finish plays an obedient agent until nothing is left to do.
-func (p *play) finish(rt *rapid.T) {
+func (p *play) finish(rt failer) {
 	deadline := time.Now().Add(15 * time.Second)
 	for {
 		sc := p.current()
@@ -156,7 +226,7 @@ func (p *play) finish(rt *rapid.T) {
 		}
 		c, err := p.s.m.Get(ctx, p.id)
 		if err != nil {
-			rt.Fatal(err)
+			rt.Fatalf("%v", err)
 		}
 		waits := 0
 		for _, e := range c.Queue {
@@ -177,7 +247,7 @@ func (p *play) finish(rt *rapid.T) {
 	}
 }
 
-func (p *play) check(rt *rapid.T) {
+func (p *play) check(rt failer) {
 	begun, ended := map[int64]int{}, map[int64]int{}
 	for _, e := range p.s.log.all() {
 		if e.topic != topicChat+p.id {
@@ -216,7 +286,7 @@ func (p *play) check(rt *rapid.T) {
 	}
 	c, err := p.s.m.Get(ctx, p.id)
 	if err != nil {
-		rt.Fatal(err)
+		rt.Fatalf("%v", err)
 	}
 	for _, r := range c.Items {
 		if r.Provisional || r.Open() {
@@ -231,12 +301,12 @@ func (p *play) check(rt *rapid.T) {
 		select {
 		case <-ch:
 		case <-time.After(10 * time.Second):
-			rt.Fatal("an asker was never answered")
+			rt.Fatalf("an asker was never answered")
 		}
 	}
 	p.s.agent.mu.Lock()
 	defer p.s.agent.mu.Unlock()
 	if p.s.agent.most > 1 {
-		rt.Fatal("two processes of one chat lived at once")
+		rt.Fatalf("two processes of one chat lived at once")
 	}
 }

@@ -61,7 +61,7 @@ func (c *chat) set(name string, value json.RawMessage, out chan setAnswer) {
 		if b {
 			c.rec.AutoMode = &model.AutoMode{On: true, Since: c.now().UnixMilli()}
 		}
-		c.publishAuto()
+		c.publishDetail()
 		done()
 	case name == "model", name == "mode", name == "thinking":
 		s, ok := text()
@@ -75,14 +75,6 @@ func (c *chat) set(name string, value json.RawMessage, out chan setAnswer) {
 	default:
 		out <- setAnswer{err: Fail(CodeInvalid, "A chat has no setting %q.", name)}
 	}
-}
-
-// publishAuto shows the automatic mode, which a summary does not carry.
-func (c *chat) publishAuto() {
-	c.publish(eventChat, struct {
-		model.ChatSummary
-		AutoMode *model.AutoMode `json:"autoMode"`
-	}{c.summary(), c.rec.AutoMode})
 }
 
 func (c *chat) setAgent(name, value string, out chan setAnswer) {
