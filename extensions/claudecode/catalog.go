@@ -82,6 +82,9 @@ func catalogOf(hello initialized, now time.Time) agent.Catalog {
 		Models: []agent.Model{}, Modes: modes, Features: []agent.Feature{}, Commands: []agent.CommandInfo{},
 	}
 	for i, m := range hello.Models {
+		if m.Value == "" {
+			continue
+		}
 		am := agent.Model{
 			ID: m.Value, Label: or(m.DisplayName, m.Value), Description: m.Description,
 			Default: i == 0, Input: []string{"text", "image"},
@@ -92,6 +95,9 @@ func catalogOf(hello initialized, now time.Time) agent.Catalog {
 		c.Models = append(c.Models, am)
 	}
 	for _, cmd := range hello.Commands {
+		if cmd.Name == "" {
+			continue
+		}
 		c.Commands = append(c.Commands, agent.CommandInfo{
 			Name: cmd.Name, Description: cmd.Description, ArgumentHint: cmd.ArgumentHint, Kind: "command",
 		})

@@ -108,15 +108,20 @@ type block struct {
 	} `json:"source"`
 }
 
-// parseRecord reads a record. A member of another type than expected is left
-// out, the rest is kept: a newer version must not tear the chain.
 func parseRecord(data []byte) (record, error) {
 	var r record
-	err := json.Unmarshal(data, &r)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		err = nil
-	}
+	err := lenient(data, &r)
 	return r, err
+}
+
+// lenient decodes JSON. A member of another type than expected is left out and
+// the rest is kept: a newer version must not tear a chain or end a chat.
+func lenient(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return nil
+	}
+	return err
 }
 
 // blocks reads a content that is a text or a list of blocks.

@@ -130,7 +130,7 @@ func (s *session) handshake(ctx context.Context, req agent.OpenRequest) error {
 		return err
 	}
 	var hello initialized
-	if err := json.Unmarshal(raw, &hello); err != nil {
+	if err := lenient(raw, &hello); err != nil {
 		return fmt.Errorf("Claude Code's first answer cannot be read: %w", err)
 	}
 	s.launch.version = parseVersion(hello.Version)

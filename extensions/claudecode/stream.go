@@ -82,7 +82,7 @@ func (s *session) read() {
 			break
 		}
 		var m wire
-		if err := json.Unmarshal(line.Data, &m); err != nil {
+		if err := lenient(line.Data, &m); err != nil {
 			s.proc.Noise(line.Data)
 			continue
 		}
@@ -269,7 +269,7 @@ func (s *session) system(subtype string, data []byte) {
 	switch subtype {
 	case "init", "status", "api_retry":
 		var m systemMessage
-		if json.Unmarshal(data, &m) != nil {
+		if lenient(data, &m) != nil {
 			return
 		}
 		switch subtype {
@@ -341,7 +341,7 @@ type modelUsage struct {
 
 func (s *session) result(data []byte) {
 	var m resultMessage
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := lenient(data, &m); err != nil {
 		m = resultMessage{IsError: true, Result: "Claude Code's last answer cannot be read"}
 	}
 	s.usage(&m)
