@@ -132,6 +132,7 @@ func (c *chat) run() {
 // somebody else's.
 func (c *chat) leave() {
 	g, before, claim := c.m.guard(), c.previous, c.claim()
+	claim.Removed = c.removed
 	if g == nil {
 		return
 	}

@@ -35,6 +35,8 @@ type Claim struct {
 	Harness string
 	Handle  *agent.Handle
 	Pid     int
+	// Removed is set in the last LetGo of a chat that was deleted.
+	Removed bool
 }
 
 // Publisher takes what changed, in order. It returns at once and keeps data.

@@ -365,3 +365,20 @@ func TestIdleAgentIsReleasedAndResumed(t *testing.T) {
 	sc2.done()
 	s.ends(id, 2)
 }
+
+// While nothing happens nothing is timed: idle costs no wake-up.
+func TestAnIdleChatHasNoDeadline(t *testing.T) {
+	s := newStage(t)
+	id, sc := s.running()
+	sc.say("t1", "one", false)
+	sc.done()
+	s.ends(id, 1)
+	_ = s.m.with(ctx, id, func(c *chat) error {
+		for i, at := range c.due {
+			if !at.IsZero() {
+				t.Errorf("deadline %d is set", i)
+			}
+		}
+		return nil
+	})
+}

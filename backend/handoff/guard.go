@@ -52,6 +52,9 @@ func (m *Manager) LetGo(c chats.Claim) {
 		w.vigil = nil
 	}
 	w.dropLease(context.WithoutCancel(m.ctx), m)
+	if c.Removed && w.sentry != nil {
+		w.sentry.end()
+	}
 }
 
 func ignore(pid int) []int {

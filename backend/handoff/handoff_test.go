@@ -508,6 +508,29 @@ func TestARestartedHostMirrorsOn(t *testing.T) {
 	s.oneBranch(s.session(id))
 }
 
+func TestARemovedChatIsNotWatchedAnyMore(t *testing.T) {
+	s := newStage(t)
+	id := s.chat()
+	s.said(id, "one")
+	s.toTerminal(id, Request{})
+	s.owned(id)
+	w := s.m.ward(id)
+	w.mu.Lock()
+	sentry := w.sentry
+	w.mu.Unlock()
+	if err := s.chats.Remove(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-sentry.done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the sentry of a removed chat stays")
+	}
+	if tab := s.tabs.last(); tab.cmd.Process.Signal(syscall.Signal(0)) != nil {
+		t.Fatal("the terminal's agent was ended with the chat")
+	}
+}
+
 func TestPrintedIsQuotedOnce(t *testing.T) {
 	got := Printed(agent.Command{Argv: []string{"x", "it's", "$(touch /tmp/p)'\"; rm"}, Env: map[string]string{"B": "2 3", "A": "1"}, Cwd: "/a b"})
 	for _, want := range []string{"cd -- '/a b' && A=1 B='2 3' x ", `$(touch`} {

@@ -40,6 +40,7 @@ type sentry struct {
 	handle agent.Handle
 	begin  watchFor
 	cmds   chan takeBack
+	end    context.CancelFunc
 	done   chan struct{}
 
 	hand     model.Hand
@@ -78,7 +79,10 @@ func (m *Manager) post(chatID string, handle agent.Handle, f watchFor) error {
 		return nil // it sees what there is to see
 	}
 	s := &sentry{m: m, w: w, h: h, handle: handle, begin: f, hand: f.hand, cmds: make(chan takeBack), done: make(chan struct{}), exits: make(chan struct{}, 1)}
-	if !m.spawn(func() { s.run(m.ctx) }) {
+	ctx, end := context.WithCancel(m.ctx)
+	s.end = end
+	if !m.spawn(func() { defer end(); s.run(ctx) }) {
+		end()
 		return errors.New("the host is being stopped")
 	}
 	w.sentry = s
