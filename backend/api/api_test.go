@@ -72,14 +72,14 @@ func (h *host) client(opts api.ClientOptions) *api.Client {
 	return c
 }
 
-// within fails the test when ch gives nothing for five seconds.
+// within fails the test when ch gives nothing for thirty seconds.
 func within[T any](t *testing.T, ch <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-ch:
 		return v
-	case <-time.After(5 * time.Second):
-		t.Fatal("nothing came within five seconds")
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing came within thirty seconds")
 		panic("unreachable")
 	}
 }

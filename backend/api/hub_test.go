@@ -82,7 +82,7 @@ func TestSnapshotAndEventsMeetExactly(t *testing.T) {
 				c = &counter{hub: h.hub}
 				h.hub.Topic("sessions", c.snapshot(mark))
 			})
-			const total = 20000
+			const total = 5000
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				for range total {
@@ -90,7 +90,7 @@ func TestSnapshotAndEventsMeetExactly(t *testing.T) {
 				}
 			})
 			var follows []*follow
-			for range 8 {
+			for range 4 {
 				f := &follow{t: t, until: total, done: make(chan struct{})}
 				follows = append(follows, f)
 				for {

@@ -102,9 +102,3 @@ func (l *leases) stop() {
 	l.over = true
 	l.stopGraces()
 }
-
-func (l *leases) count() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.held)
-}
