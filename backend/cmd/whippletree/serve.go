@@ -167,7 +167,7 @@ func (p *program) rehearsalCommand() *cobra.Command {
 		Short:              "The demonstration agent",
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if code := rehearsal.Main(args, p.in, p.out, p.err, p.getenv, filepath.Join(p.home, "rehearsal")); code != 0 {
+			if code := rehearsal.Main(args, p.in, p.out, p.err, p.getenv, filepath.Join(p.home, "data", "rehearsal")); code != 0 {
 				return &exitError{code: code}
 			}
 			return nil
