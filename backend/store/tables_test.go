@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -630,5 +632,45 @@ func TestFoldersAreRemembered(t *testing.T) {
 	}
 	if got, err := s.Folder(ctx, "/w"); err != nil || got != want {
 		t.Error(got, err)
+	}
+}
+
+// Case H02, the lock's part: whoever takes and gives up in whatever order, two
+// never hold one session, also while the file is being removed and made anew.
+func TestSessionLockRace(t *testing.T) {
+	dir := t.TempDir()
+	var holders, taken atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 500 {
+				l, err := LockSession(dir, "h", "s", "x")
+				var locked *LockedError
+				if errors.As(err, &locked) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := holders.Add(1); n != 1 {
+					t.Errorf("%d hold the session", n)
+				}
+				taken.Add(1)
+				holders.Add(-1)
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if taken.Load() == 0 {
+		t.Error("nobody ever got it")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("%d files left, %v", len(left), err)
 	}
 }
