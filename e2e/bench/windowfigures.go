@@ -221,9 +221,6 @@ func (l *Lab) openHello(home string) error {
 		return err
 	}
 	defer client.Close()
-	if _, err := api.Call[model.TrustQuestion](ctx, client, "trust.grant", api.TrustGrant{Cwd: home, State: "trusted"}); err != nil {
-		return err
-	}
 	chat, err := api.Call[api.ChatResult](ctx, client, "chats.create", api.CreateChat{
 		ClientID: "hello", Harness: "rehearsal", Kind: agent.KindWorkspace, Cwd: home, Options: []byte(`{"pace":"none"}`), Prompt: "hello",
 	})

@@ -65,6 +65,8 @@ func TestRehearsalWithMouseAndKeys(t *testing.T) {
 	a.click("the composer", composer)
 	a.typeText("and back in the window")
 	a.key("Return")
+	a.until("the page shows it in the timeline",
+		`[...document.querySelectorAll('[data-region=timeline]')].some(e => e.innerText.includes('and back in the window'))`)
 	a.idle(chat.ID)
 	a.shot("rehearsal-8-back")
 
