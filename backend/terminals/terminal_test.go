@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -487,4 +488,92 @@ func openFiles(t *testing.T) int {
 	}
 	t.Fatal("the open files cannot be counted")
 	return 0
+}
+
+// A full-screen program is asked to draw all again for a new window, even
+// when the size is the same, and is left with its own size.
+func TestFullScreenProgramIsNudged(t *testing.T) {
+	f := newFixture(t)
+	info := f.create("bash", "-c", `trap 'echo "size $(stty size)"' WINCH; printf '\033[?1049hready'; while :; do read -t 1 x; done`)
+	first := f.attach(info.ID)
+	first.until("ready")
+	first.a.Detach()
+	second := f.attach(info.ID)
+	second.until("size 23 80")
+	second.until("size 24 80")
+}
+
+func TestFocusedWindowDecidesTheSize(t *testing.T) {
+	f := newFixture(t)
+	info := f.create()
+	size := func(m model.Terminal) string { return fmt.Sprint(m.Cols, "x", m.Rows) }
+	now := func() string { m, _ := f.Get(info.ID); return size(m) }
+	one := f.attach(info.ID)
+	two := &window{t: t, more: make(chan struct{}, 1)}
+	a, got, err := f.Attach(info.ID, 120, 40, false, two.frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size(got) != "80x24" {
+		t.Errorf("a window in the background resized to %s", size(got))
+	}
+	a.Resize(120, 40, true)
+	one.a.Resize(90, 20, false)
+	if now() != "120x40" {
+		t.Errorf("%s", now())
+	}
+	if err := f.Resize(info.ID, 0, 100000); err != nil || now() != "80x1000" {
+		t.Errorf("%v %s", err, now())
+	}
+}
+
+func TestInputIsOrderedAndBounded(t *testing.T) {
+	f := newFixture(t)
+	info := f.create("sh", "-c", "stty raw -echo; echo go; head -c 200000 | cksum; sleep 600")
+	w := f.attach(info.ID)
+	w.until("go")
+	sum := bytes.Buffer{}
+	for i := 0; sum.Len() < 200000; i++ {
+		piece := fmt.Appendf(nil, "piece %d;", i)
+		piece = piece[:min(len(piece), 200000-sum.Len())]
+		sum.Write(piece)
+		if err := w.a.Input(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := checksum(t, sum.Bytes())
+	w.until(want)
+	var err error
+	for range 3 * maxInput / 65536 {
+		if err = w.a.Input(make([]byte, 65536)); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, ErrInputFull) {
+		t.Errorf("a program that does not read takes everything: %v", err)
+	}
+}
+
+func checksum(t *testing.T, b []byte) string {
+	t.Helper()
+	cmd := exec.Command("cksum")
+	cmd.Stdin = bytes.NewReader(b)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestEnvironment(t *testing.T) {
+	got := strings.Join(environment([]string{
+		"PATH=/bin", "TMUX=x", "TMUX_TMPDIR=/t", "KITTY_WINDOW_ID=1", "ZELLIJ_SESSION_NAME=s", "TERM=dumb", "LANG=de_DE", "LC_ALL=C", "HOME=/h",
+	}, map[string]string{"TERM_PROGRAM": "mine"}, "2"), " ")
+	want := "COLORTERM=truecolor HOME=/h LANG=C.UTF-8 PATH=/bin TERM=xterm-256color TERM_PROGRAM=mine TERM_PROGRAM_VERSION=2 TMUX_TMPDIR=/t"
+	if got != want {
+		t.Errorf("%s", got)
+	}
+	if got := strings.Join(environment([]string{"LC_CTYPE=de_DE.utf8"}, nil, "2"), " "); !strings.HasPrefix(got, "COLORTERM=truecolor LC_CTYPE=de_DE.utf8 TERM=") {
+		t.Errorf("%s", got)
+	}
 }
