@@ -61,7 +61,9 @@ const (
 //	plan {Entries}   subagent {AgentType, Title, State, Handle?}
 //	compaction {State, Trigger?, TokensBefore?}   notice {Level, Text}   error {Reason, Text}
 //
-// Text injected by an agent (reminders, task notes) is never a user row.
+// Text injected by an agent (reminders, task notes) is never a user row. A text
+// or reasoning row that ended with an empty Text was taken back (a stream that
+// broke and is said again under another id); it is not shown.
 type Item struct {
 	ID       string   `json:"id"`
 	Type     ItemType `json:"type"`

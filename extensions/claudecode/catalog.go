@@ -137,7 +137,7 @@ func (p *provider) Catalog(ctx context.Context, cwd string) (agent.Catalog, erro
 	case c := <-l.catalog:
 		return c, nil
 	default:
-		return agent.Catalog{}, errors.New("Claude Code told nothing of its models")
+		return agent.Catalog{}, failure("Claude Code told nothing of its models")
 	}
 }
 

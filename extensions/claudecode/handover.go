@@ -37,7 +37,7 @@ func (h *handover) TerminalCommand(_ context.Context, req agent.TerminalRequest)
 	}
 	mode := or(req.Mode, modeAsk)
 	if !knownMode(mode) {
-		return agent.Command{}, nil, fmt.Errorf("Claude Code has no mode %q", mode)
+		return agent.Command{}, nil, failure(fmt.Sprintf("Claude Code has no mode %q", mode))
 	}
 	// Without the flag the interface starts in a mode that decides by itself.
 	argv := []string{program, flag, req.Handle.NativeID, "--permission-mode", mode}

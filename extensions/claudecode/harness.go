@@ -56,3 +56,8 @@ func New(h *agentkit.Host) agent.Harness {
 		},
 	}
 }
+
+// failure is a reason that a person reads; it begins like a sentence.
+type failure string
+
+func (f failure) Error() string { return string(f) }

@@ -121,7 +121,7 @@ func (l *launch) cleanUp() {
 func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 	l := &launch{mode: or(req.Mode, modeAsk)}
 	if !knownMode(l.mode) {
-		return nil, fmt.Errorf("Claude Code has no mode %q", l.mode)
+		return nil, failure(fmt.Sprintf("Claude Code has no mode %q", l.mode))
 	}
 	argv := []string{
 		binary, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",

@@ -175,8 +175,8 @@ func TestRealContinueInTerminalAndTakeBack(t *testing.T) {
 	if err != nil || tip.NativeID != h.NativeID {
 		t.Fatal(tip, err)
 	}
-	pos := s.pos
 	stop()
+	pos := s.pos
 	rec2 := newRecorder()
 	back := l.open(rec2, func(r *agent.OpenRequest) { r.Resume = &tip })
 	l.completed(back, "hello three")

@@ -501,3 +501,21 @@ func TestRealSteerReachesTheRunningTurn(t *testing.T) {
 	}
 	<-done
 }
+
+func TestRealTurnThatTheAgentStartsItself(t *testing.T) {
+	l := newLab(t)
+	rec := newRecorder()
+	rec.decide = choose(optionAllow)
+	chat := l.open(rec, nil)
+	l.completed(chat, "scenario:task-background")
+	rec.wait(t, "the agent's own turn to end", func() bool {
+		return len(rec.turns) == 2 && rec.turns[1].End != nil && rec.turns[1].End.Outcome == agent.OutcomeCompleted
+	})
+	rec.row(t, func(it agent.Item) bool { return it.Text == "The helper came back by itself." })
+	for _, it := range rec.rows() {
+		if it.Type == agent.ItemUser && it.ClientID == "" {
+			t.Errorf("the program's own note became a user row: %+v", it)
+		}
+	}
+	l.completed(chat, "hello after that")
+}

@@ -108,7 +108,7 @@ func (s *session) control(ctx context.Context, request map[string]any) (json.Raw
 	select {
 	case r := <-reply:
 		if r.Subtype != "success" {
-			return nil, errors.New(or(r.Error, "Claude Code refused the request"))
+			return nil, failure(or(r.Error, "Claude Code refused the request"))
 		}
 		return r.Response, nil
 	case <-s.ended:
@@ -120,22 +120,22 @@ func (s *session) control(ctx context.Context, request map[string]any) (json.Raw
 
 // handshake brings the process to where it can take a prompt.
 func (s *session) handshake(ctx context.Context, req agent.OpenRequest) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, openBound, errors.New("Claude Code does not answer"))
+	ctx, cancel := context.WithTimeoutCause(ctx, openBound, failure("Claude Code does not answer"))
 	defer cancel()
 	raw, err := s.control(ctx, map[string]any{"subtype": "initialize"})
 	if err != nil {
 		if errors.Is(err, agentkit.ErrEnded) {
-			return errors.New("Claude Code ended before it was ready")
+			return failure("Claude Code ended before it was ready")
 		}
 		return err
 	}
 	var hello initialized
 	if err := lenient(raw, &hello); err != nil {
-		return fmt.Errorf("Claude Code's first answer cannot be read: %w", err)
+		return fmt.Errorf("the first answer of Claude Code cannot be read: %w", err)
 	}
 	s.launch.version = parseVersion(hello.Version)
 	if !s.launch.version.atLeast(oldest) {
-		return fmt.Errorf("Claude Code %s is too old, at least %s is needed; update it: claude update", hello.Version, oldest)
+		return failure(fmt.Sprintf("Claude Code %s is too old, at least %s is needed; update it: claude update", hello.Version, oldest))
 	}
 	// The mode decides whether anybody is asked: believe only what is reported.
 	if hello.Mode != s.launch.mode {
@@ -215,7 +215,7 @@ func (s *session) message(p agent.Prompt) (any, string, error) {
 	content := []any{}
 	for _, a := range p.Attachments {
 		if a.Kind != "image" {
-			return nil, "", fmt.Errorf("Claude Code takes images only; %s is not one", a.Name)
+			return nil, "", failure(fmt.Sprintf("Claude Code takes images only; %s is not one", a.Name))
 		}
 		data := a.Bytes
 		if a.Path != "" {
@@ -327,7 +327,7 @@ func (s *session) SetModel(ctx context.Context, id string) (*agent.Notice, error
 // SetMode changes how far the agent may act without asking.
 func (s *session) SetMode(ctx context.Context, id string) (*agent.Notice, error) {
 	if !knownMode(id) {
-		return nil, fmt.Errorf("Claude Code has no mode %q", id)
+		return nil, failure(fmt.Sprintf("Claude Code has no mode %q", id))
 	}
 	raw, err := s.control(ctx, map[string]any{"subtype": "set_permission_mode", "mode": id})
 	if err != nil {
@@ -337,7 +337,7 @@ func (s *session) SetMode(ctx context.Context, id string) (*agent.Notice, error)
 		Mode string `json:"mode"`
 	}
 	if json.Unmarshal(raw, &got) == nil && got.Mode != "" && got.Mode != id {
-		return nil, fmt.Errorf("Claude Code stays in mode %q", got.Mode)
+		return nil, failure(fmt.Sprintf("Claude Code stays in mode %q", got.Mode))
 	}
 	s.settings(agent.Settings{Mode: id}, true)
 	return nil, nil

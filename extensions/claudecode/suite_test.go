@@ -30,7 +30,7 @@ func TestRealProviderSuite(t *testing.T) {
 		Handover: func(*testing.T) agent.Handover { return l.h.Handover },
 		Prompts: agenttest.Prompts{
 			Text: "scenario:think", Approval: "scenario:bash-allow", Question: "scenario:ask", Running: "scenario:slow",
-			Subagents: "scenario:task", Fail: "scenario:error-500",
+			Subagents: "scenario:task", AgentTurn: "scenario:task-background", Fail: "scenario:error-500",
 		},
 		Faults: []agenttest.Fault{
 			{Name: "NoSuchProgram", Apply: func(r *agent.OpenRequest) { r.Binary = "/nonexistent/claude" }, OpenFails: true},
