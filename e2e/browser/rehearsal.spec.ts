@@ -4,7 +4,7 @@ import type { Page } from './playwright';
 /** Past the first-run page, into an empty window. */
 async function open(page: Page, url: string) {
   await page.goto(url);
-  await page.getByRole('button', { name: 'Show the window' }).click();
+  await page.getByRole('button', { name: /^Show (the window|my)/ }).click();
 }
 
 /** A chat with Rehearsal in the scratch folder, with its first message. */

@@ -1,0 +1,68 @@
+import { AxeBuilder } from './axe';
+import { expect, test, type Page } from '@playwright/test';
+import { serve, type Served } from './serve';
+
+/** Every component in every state, in both themes: a picture to look at, and axe over it. */
+
+const PAGES: { page: string; width?: number; height?: number; ready: string }[] = [
+  { page: 'states', width: 1500, height: 1240, ready: 'text=State grammar' },
+  { page: 'approvals', width: 1500, height: 1240, ready: 'text=Tool: command' },
+  { page: 'window', ready: '[data-approval][data-armed="true"]' },
+  { page: 'working', ready: '[data-chat]' },
+  { page: 'mirror', ready: '[data-owner="mirror"]' },
+  { page: 'takeover', ready: '[role="alertdialog"]' },
+  { page: 'inbox', ready: '[data-view="inbox"]' },
+  { page: 'settings', ready: '[data-harness="gemini"]' },
+  { page: 'palette', ready: 'dialog.pal' },
+  { page: 'newchat', ready: 'dialog' },
+  { page: 'trust', ready: 'text=PreToolUse' },
+  { page: 'quit', ready: '[role="alertdialog"]' },
+  { page: 'welcome', ready: '[data-view="welcome"]' },
+  { page: 'gone', ready: 'text=The host stopped' },
+  { page: 'empty', ready: 'text=No agent runs on this computer' },
+  { page: 'narrow', width: 800, height: 800, ready: '[data-approval]' },
+];
+
+let served: Served;
+test.beforeAll(async () => {
+  served = await serve('dist-gallery');
+});
+test.afterAll(() => served.close());
+
+async function show(page: Page, p: (typeof PAGES)[number], theme: string) {
+  await page.setViewportSize({ width: p.width ?? 1280, height: p.height ?? 800 });
+  await page.goto(`${served.url}/gallery.html?page=${p.page === 'narrow' ? 'window' : p.page}&theme=${theme}`);
+  await page.locator(p.ready).first().waitFor();
+  await page.evaluate(() => document.fonts.ready);
+  await page.waitForTimeout(400);
+}
+
+for (const theme of ['light', 'dark'])
+  for (const p of PAGES)
+    test(`${p.page}, ${theme}`, async ({ page }) => {
+      const errors: string[] = [];
+      page.on('pageerror', (e) => errors.push(String(e)));
+      page.on('console', (m) => m.type() === 'error' && errors.push(m.text()));
+      await show(page, p, theme);
+      await page.screenshot({ path: `test-results/gallery/${p.page}-${theme}.png` });
+      const found = await new AxeBuilder(page).analyze();
+      expect(found.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`)).toEqual([]);
+      expect(errors).toEqual([]);
+    });
+
+test('showing text of an agent asks nobody (X02) and runs nothing (X01)', async ({ page }) => {
+  const asked: string[] = [];
+  await page.route('**/*', (route) => {
+    const url = route.request().url();
+    if (!url.startsWith(served.url)) asked.push(url);
+    return route.continue();
+  });
+  page.on('dialog', (d) => (asked.push(`dialog ${d.message()}`), void d.dismiss()));
+  await show(page, PAGES[0]!, 'light');
+  expect(asked).toEqual([]);
+  const host = page.locator('.link', { hasText: 'good.example' });
+  await expect(host).toContainText('(bad.example)');
+  const [popup] = await Promise.all([page.context().waitForEvent('page').catch(() => null), host.click()]);
+  expect(page.url()).toContain('gallery.html');
+  await popup?.close();
+});
