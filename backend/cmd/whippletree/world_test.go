@@ -25,6 +25,10 @@ import (
 var binary, terminalProgram string
 
 func TestMain(m *testing.M) {
+	if note := os.Getenv("WHIPPLETREE_TEST_WINDOW"); note != "" {
+		actWindow(note)
+		return
+	}
 	dir, err := os.MkdirTemp("", "whippletree-cli")
 	if err != nil {
 		panic(err)
