@@ -66,6 +66,9 @@ func (r *Registry) SetChat(c model.ChatSummary, pid int) {
 	if x.chat == nil || x.chat.summary.ID == c.ID || x.chat.summary.UpdatedAt <= c.UpdatedAt {
 		x.chat = now
 	}
+	if x.chat == now && now.drives() && now.live() {
+		r.revive(x) // what its last process left is past
+	}
 	if len(c.Aliases) > len(x.aliases) {
 		x.aliases = c.Aliases
 	}

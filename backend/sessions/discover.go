@@ -1,9 +1,9 @@
 package sessions
 
 import (
-	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/model"
@@ -12,6 +12,10 @@ import (
 
 // Recognizers tell by harness which processes are agents.
 type Recognizers map[string]agent.Recognizer
+
+// startGrace is how long a process must live to be shown: a version query or a
+// probe of ours is over by then.
+const startGrace = 300 * time.Millisecond
 
 // found is an agent process without a session that a source named.
 type found struct {
@@ -26,6 +30,10 @@ type found struct {
 // starting for each agent among them that has written nothing yet. It is what a
 // processes.StartWatcher calls.
 func (r *Registry) Started(known Recognizers, ids []processes.Identity) {
+	r.discover(known, ids, true)
+}
+
+func (r *Registry) discover(known Recognizers, ids []processes.Identity, young bool) {
 	var list []found
 	for _, id := range ids {
 		if f, ok := r.recognize(known, id); ok {
@@ -47,7 +55,7 @@ func (r *Registry) Started(known Recognizers, ids []processes.Identity) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range list {
-		r.addProcess(f, t)
+		r.addProcess(f, t, young)
 	}
 }
 
@@ -64,7 +72,7 @@ func (r *Registry) Scan(known Recognizers) {
 			ids = append(ids, p.Identity)
 		}
 	}
-	r.Started(known, ids)
+	r.discover(known, ids, false)
 }
 
 func (r *Registry) recognize(known Recognizers, id processes.Identity) (found, bool) {
@@ -90,7 +98,7 @@ func (r *Registry) recognize(known Recognizers, id processes.Identity) (found, b
 
 // addProcess adds a row for an agent process that no source tells of. Called
 // with mu held.
-func (r *Registry) addProcess(f found, t *processes.Table) {
+func (r *Registry) addProcess(f found, t *processes.Table, young bool) {
 	if r.closed || !r.enabled[f.harness] || r.isOurs(f.proc) {
 		return
 	}
@@ -131,14 +139,11 @@ func (r *Registry) addProcess(f found, t *processes.Table) {
 	if x == nil {
 		x = r.add(key)
 	}
-	if x.final != nil {
-		x.final = nil
-		if x.kept {
-			x.kept = false
-			r.later(func() { r.note(r.o.Memory.RemoveEnded(context.Background(), key)) })
-		}
-	}
+	r.revive(x)
 	x.process, x.gone, x.state = true, processes.Identity{}, ""
+	if young {
+		x.showAt = r.o.Now().Add(startGrace)
+	}
 	if f.cwd != "" {
 		r.enterFolder(x, f.cwd)
 	}

@@ -154,11 +154,12 @@ func (r *Registry) recall() error {
 // without a process goes. It returns when that is durable.
 func (r *Registry) Acknowledge(ctx context.Context, key model.SessionKey) error {
 	r.mu.Lock()
-	x := r.rows[key]
+	x := r.find(key)
 	if x == nil || r.closed {
 		r.mu.Unlock()
 		return nil
 	}
+	key = x.key
 	now := max(r.o.Now().UnixMilli(), 1)
 	if _, at, _ := x.lastTurn(); at > now { // an agent's clock that runs ahead
 		now = at
@@ -190,6 +191,9 @@ func (r *Registry) schedule() {
 	}
 	for _, x := range r.rows {
 		at(x.leaveBy)
+		if x.process && x.shown == nil && !x.ours() {
+			at(x.showAt)
+		}
 		at(x.flapTill)
 		if x.shown != nil && x.shown.State == model.SessionRunning && !x.shown.Stale && x.shown.Evidence.Source != rankNames[rankChat] {
 			if x.probe == nil && !x.proc.IsZero() {
@@ -221,6 +225,9 @@ func (r *Registry) due() {
 			clear(x.reports)
 			r.settle(x)
 			continue
+		}
+		if x.process && x.shown == nil { // perhaps the ledger knows it by now
+			x.own = r.isOurs(x.proc)
 		}
 		if r.silent(x, now) {
 			continue

@@ -226,7 +226,7 @@ func TestP02StartingByProcess(t *testing.T) {
 
 // A real start is seen by the start watcher, by the kernel or on a hint.
 func TestStartedByTheWatcher(t *testing.T) {
-	b := newBench(t, nil)
+	b := newBench(t, func(o *Options) { o.Now = nil })
 	w := processes.NewStartWatcher(func(ids []processes.Identity) { b.r.Started(Recognizers{"h": recognizer{}}, ids) })
 	defer w.Close()
 	_, pid := b.shell(`(exec -a fakeagent sleep 1000) & echo $! > "$1"; wait; :`)

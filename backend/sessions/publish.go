@@ -188,15 +188,7 @@ func (r *Registry) take(source string, v ready) {
 		x = r.add(key)
 		x.aliases = v.aliases
 	}
-	if x.final != nil { // it lives again
-		x.final = nil
-		x.gone = processes.Identity{}
-		if x.kept {
-			x.kept = false
-			r.later(func() { r.note(r.o.Memory.RemoveEnded(context.Background(), key)) })
-		}
-		x.state = ""
-	}
+	r.revive(x)
 	x.leaveBy = time.Time{}
 	old := x.reports[source]
 	now := r.o.Now()

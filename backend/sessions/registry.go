@@ -224,22 +224,44 @@ func Order(a, b model.Session) int {
 func (r *Registry) Session(key model.SessionKey) (model.Session, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if x := r.rows[key]; x != nil && x.shown != nil {
+	if x := r.find(key); x != nil && x.shown != nil {
 		return *x.shown, true
 	}
+	return model.Session{}, false
+}
+
+// find returns the row of a key or of an older id of its lineage. Called with mu
+// held.
+func (r *Registry) find(key model.SessionKey) *row {
+	if x := r.rows[key]; x != nil {
+		return x
+	}
 	for k, x := range r.rows {
-		if k.Harness == key.Harness && x.shown != nil && slices.Contains(x.aliases, key.ID) {
-			return *x.shown, true
+		if k.Harness == key.Harness && slices.Contains(x.aliases, key.ID) {
+			return x
 		}
 	}
-	return model.Session{}, false
+	return nil
+}
+
+// revive takes back that a row had ended. Called with mu held.
+func (r *Registry) revive(x *row) {
+	if x.final == nil {
+		return
+	}
+	x.final, x.gone, x.state = nil, processes.Identity{}, ""
+	if x.kept {
+		x.kept = false
+		key := x.key
+		r.later(func() { r.note(r.o.Memory.RemoveEnded(context.Background(), key)) })
+	}
 }
 
 // Identity returns the process that a row is tied to, with how it is tied.
 func (r *Registry) Identity(key model.SessionKey) (id processes.Identity, link agent.Link, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	x := r.rows[key]
+	x := r.find(key)
 	if x == nil || x.shown == nil || x.proc.IsZero() {
 		return processes.Identity{}, "", false
 	}

@@ -55,6 +55,7 @@ type row struct {
 
 	heard    time.Time // last new evidence, or last sign of work of the process
 	probe    *probe    // looked at half-way to being stale
+	showAt   time.Time // a process that just started is shown from then on
 	leaveBy  time.Time // the source took the row back; dropped then
 	flapTill time.Time
 
@@ -221,6 +222,9 @@ func (r *Registry) session(x *row) *model.Session {
 		return nil
 	}
 	now := r.o.Now()
+	if x.process && len(x.reports) == 0 && x.chat == nil && now.Before(x.showAt) {
+		return nil
+	}
 	v := r.judge(x)
 	how, endedAt, fault := x.lastTurn()
 	unread := false
