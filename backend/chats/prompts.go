@@ -145,7 +145,7 @@ func (c *chat) pump() {
 // startProbe asks the guard whether somebody else writes to the session.
 func (c *chat) startProbe() {
 	c.probe++
-	n, claim, g := c.probe, c.claim(), c.m.guard()
+	n, claim, g, before := c.probe, c.claim(), c.m.guard(), c.previous
 	if g == nil {
 		c.step(hapProbeOK)
 		return
@@ -155,7 +155,17 @@ func (c *chat) startProbe() {
 		defer c.work.Done()
 		ctx, cancel := context.WithTimeoutCause(c.ctx, 15*time.Second, errors.New("the look at who owns the session took too long"))
 		defer cancel()
-		err := g.MayWrite(ctx, claim)
+		var err error
+		if before != nil { // our own last process, just ending, is nobody else
+			select {
+			case <-before.gone:
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			}
+		}
+		if err == nil {
+			err = g.MayWrite(ctx, claim)
+		}
 		c.post(msg{kind: msgCall, fn: func() {
 			if n != c.probe || c.phase != phProbing {
 				return

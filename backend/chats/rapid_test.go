@@ -141,7 +141,7 @@ type failer interface {
 }
 
 func (p *play) step(kind string) {
-	sc := p.current()
+	sc, m := p.current(), p.s.m
 	switch kind {
 	case "send", "now", "steer":
 		p.sent++
@@ -150,12 +150,12 @@ func (p *play) step(kind string) {
 			how = ""
 		}
 		go func(n int) { // its answer may wait for the probe
-			_, _ = p.s.m.Send(ctx, SendRequest{ChatID: p.id, ClientID: fmt.Sprintf("c%d", n), Text: "x", How: how})
+			_, _ = m.Send(ctx, SendRequest{ChatID: p.id, ClientID: fmt.Sprintf("c%d", n), Text: "x", How: how})
 		}(p.sent)
 	case "stop":
 		_, _ = p.s.m.StopTurn(ctx, p.id)
 	case "close":
-		go func() { _ = p.s.m.CloseChat(ctx, p.id) }()
+		go func() { _ = m.CloseChat(ctx, p.id) }()
 	case "answer":
 		for _, c := range p.s.m.Approvals() {
 			if c.ChatID == p.id {
@@ -230,7 +230,10 @@ func (p *play) finish(rt failer) {
 		}
 		waits := 0
 		for _, e := range c.Queue {
-			if e.State != model.QueueFailed {
+			if e.State == model.QueueSending {
+				waits++
+			}
+			if e.State == model.QueueQueued { // what failed meanwhile is not sent again
 				waits++
 				_, _ = p.s.m.EditQueue(ctx, QueueEdit{ChatID: p.id, ClientID: e.ClientID, Retry: true})
 			}

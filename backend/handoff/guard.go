@@ -101,8 +101,11 @@ func (m *Manager) yield(chatID string, h agent.Harness, o agent.Ownership, livin
 	}
 	m.spawn(func() {
 		w := m.ward(chatID)
-		w.passing.Lock()
-		defer w.passing.Unlock()
+		done, err := w.pass(m.ctx)
+		if err != nil {
+			return
+		}
+		defer done()
 		rel, err := m.o.Chats.Release(m.ctx, chatID, chats.WhenAfterTurn, hand, nil)
 		if err != nil {
 			m.o.Log.Warn("a chat could not be made a mirror", "chat", chatID, "err", err)

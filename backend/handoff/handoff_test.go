@@ -531,6 +531,25 @@ func TestARemovedChatIsNotWatchedAnyMore(t *testing.T) {
 	}
 }
 
+// Our own process that is just ending is no foreign writer.
+func TestAnAgentThatIsJustEndingIsNobodyElse(t *testing.T) {
+	s := newStage(t)
+	id := s.chat()
+	s.said(id, "one")
+	for i := range 10 {
+		if _, _, err := s.chats.Set(ctx, chats.Caller{}, id, "mode", []byte(`"m"`)); err != nil { // ends the agent
+			t.Fatal(err)
+		}
+		text := fmt.Sprint("again ", i)
+		if sent := s.send(id, text); sent.State != model.QueueSending {
+			t.Fatal(sent)
+		}
+		s.rows(id, "re: "+text)
+		s.until("idle", func() bool { sum, _ := s.chats.Summary(id); return sum.Turn == model.TurnIdle })
+	}
+	s.oneBranch(s.session(id))
+}
+
 func TestPrintedIsQuotedOnce(t *testing.T) {
 	got := Printed(agent.Command{Argv: []string{"x", "it's", "$(touch /tmp/p)'\"; rm"}, Env: map[string]string{"B": "2 3", "A": "1"}, Cwd: "/a b"})
 	for _, want := range []string{"cd -- '/a b' && A=1 B='2 3' x ", `$(touch`} {

@@ -27,14 +27,24 @@ type Manager struct {
 // ward is what the manager holds for one chat.
 type ward struct {
 	chatID string
-	// passing is held while the session is passed on (released, taken back), so
-	// that these never overlap.
-	passing sync.Mutex
+	// passing has its one token taken while the session is passed on (released,
+	// taken back), so that these never overlap.
+	passing chan struct{}
 
 	mu     sync.Mutex
 	lease  *lease
 	sentry *sentry
 	vigil  context.CancelFunc
+}
+
+// pass takes the token; done gives it back.
+func (w *ward) pass(ctx context.Context) (done func(), err error) {
+	select {
+	case w.passing <- struct{}{}:
+		return func() { <-w.passing }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 var (
@@ -96,7 +106,7 @@ func (m *Manager) ward(chatID string) *ward {
 	defer m.mu.Unlock()
 	w := m.wards[chatID]
 	if w == nil {
-		w = &ward{chatID: chatID}
+		w = &ward{chatID: chatID, passing: make(chan struct{}, 1)}
 		m.wards[chatID] = w
 	}
 	return w

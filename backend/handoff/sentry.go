@@ -302,8 +302,11 @@ func (s *sentry) mirrorEnded(ctx context.Context, err error) {
 // lease, one more look, and then the chat goes on with its queue. false: it did
 // not come to that, the sentry stays.
 func (s *sentry) reattach(ctx context.Context) bool {
-	s.w.passing.Lock()
-	defer s.w.passing.Unlock()
+	done, err := s.w.pass(ctx)
+	if err != nil {
+		return false
+	}
+	defer done()
 	m, id := s.m, s.w.chatID
 	crashed := func(step string) bool { return m.o.crash("reattach:"+step) != nil }
 	s.stopMirror()

@@ -185,8 +185,11 @@ var errCrash = errors.New("crashed")
 
 func (m *Manager) release(ctx context.Context, h agent.Harness, r Request) (res Result, err error) {
 	w := m.ward(r.ChatID)
-	w.passing.Lock()
-	defer w.passing.Unlock()
+	done, err := w.pass(ctx)
+	if err != nil {
+		return res, err
+	}
+	defer done()
 	var tree []processes.Identity
 	rel, err := m.o.Chats.Release(ctx, r.ChatID, r.When, model.Hand{State: model.HandReleasing, Since: now()}, func(pid int) { tree = treeOf(pid) })
 	if err != nil {
@@ -366,32 +369,47 @@ func (m *Manager) TakeBack(ctx context.Context, chatID string, force bool) (mode
 		if rel.Hand.State == model.HandReleasing {
 			return rel.Hand, chats.Fail(chats.CodeBusy, "The session is on its way to the terminal.")
 		}
-		if err := m.post(chatID, rel.Handle, watchFor{hand: rel.Hand}); err != nil {
+		if s, rel, err = m.summon(ctx, w); err != nil || s == nil {
 			return rel.Hand, err
 		}
-		w.mu.Lock()
-		s = w.sentry
-		w.mu.Unlock()
 	}
 	c := takeBack{force: force, out: make(chan error, 1)}
-	err = nil
-	if s != nil {
+	select {
+	case s.cmds <- c:
 		select {
-		case s.cmds <- c:
-			select {
-			case err = <-c.out:
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			}
-		case <-s.done: // taken back meanwhile
+		case err = <-c.out:
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
+	case <-s.done: // taken back meanwhile
+	case <-ctx.Done():
+		err = context.Cause(ctx)
 	}
 	if rel, _, ierr := m.o.Chats.Inspect(ctx, chatID); ierr == nil {
 		return rel.Hand, err
 	}
 	return model.Hand{}, err
+}
+
+// summon returns the sentry of a session that is not the app's, posting one when
+// there is none. It waits for a passing under way: our own agent may be just
+// ending. No sentry and no error: the session is the app's again.
+func (m *Manager) summon(ctx context.Context, w *ward) (*sentry, chats.Released, error) {
+	done, err := w.pass(ctx)
+	if err != nil {
+		return nil, chats.Released{}, err
+	}
+	defer done()
+	rel, _, err := m.o.Chats.Inspect(ctx, w.chatID)
+	if err != nil || rel.Hand.State == model.HandApp || rel.Hand.State == "" {
+		return nil, rel, err
+	}
+	if err := m.post(w.chatID, rel.Handle, watchFor{hand: rel.Hand}); err != nil {
+		return nil, rel, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sentry, rel, nil
 }
 
 // treeOf is a process with all that descends from it, now.
