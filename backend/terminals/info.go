@@ -50,7 +50,10 @@ func (t *terminal) title(s string) {
 	t.update(func(i *model.Terminal) { i.Title = s })
 }
 
-func (t *terminal) cwd(path string) { t.update(func(i *model.Terminal) { i.Cwd = path }) }
+func (t *terminal) cwd(path string) {
+	t.toldCwd = true
+	t.update(func(i *model.Terminal) { i.Cwd = path })
+}
 
 func (t *terminal) bell() { t.update(func(i *model.Terminal) { i.Bell = true }) }
 

@@ -65,6 +65,7 @@ type terminal struct {
 	stopWatch  func() // of the program that reports by OSC 7501
 	reporter   processes.Identity
 	nudging    bool
+	toldCwd    bool   // the program tells its folder by OSC 7
 	name       string // the title when the program gives none
 
 	mu     sync.Mutex // guards what follows, for readers elsewhere
@@ -262,7 +263,16 @@ func (t *terminal) settle() {
 		return
 	}
 	busy := t.busyNow()
-	t.update(func(i *model.Terminal) { i.Busy = busy })
+	cwd := ""
+	if !t.toldCwd { // most shells do not say where they are
+		cwd, _ = processes.Cwd(t.leader.Pid)
+	}
+	t.update(func(i *model.Terminal) {
+		i.Busy = busy
+		if cwd != "" {
+			i.Cwd = cwd
+		}
+	})
 }
 
 // busyNow reports whether something runs beside the shell.
