@@ -30,6 +30,8 @@ type ask struct {
 	card   model.ApprovalCard
 	askers []*asker
 	ackBy  time.Time
+	// foreign: the agent asks in a terminal; shown here, answered there.
+	foreign bool
 }
 
 func (c *chat) findAsk(id string) *ask {
@@ -49,6 +51,37 @@ func (c *chat) openAsks() int {
 		}
 	}
 	return n
+}
+
+// ownAsks counts the open requests of our own agent.
+func (c *chat) ownAsks() int {
+	n := 0
+	for _, a := range c.asks {
+		if a.card.State == model.CardOpen && !a.foreign {
+			n++
+		}
+	}
+	return n
+}
+
+// askedElsewhere shows, or takes away, the card of a mirrored session whose
+// agent waits for an answer in its terminal.
+func (c *chat) askedElsewhere(waits bool) {
+	id := CardID(c.id, "terminal")
+	a := c.findAsk(id)
+	switch {
+	case waits && a == nil:
+		place := model.Place{Kind: "external", External: true}
+		if c.rec.Hand.Place != nil {
+			place = *c.rec.Hand.Place
+		}
+		a = &ask{foreign: true, card: model.ApprovalCard{ChatID: c.id, Turn: c.turn.n, At: c.now().UnixMilli(), Revision: 1, State: model.CardOpen, Elsewhere: &place,
+			Approval: agent.Approval{ID: id, Kind: agent.ApprovalTool, Title: "The agent waits for an answer in its terminal.", Options: []agent.Option{}}}}
+		c.asks = append(c.asks, a)
+		c.publishCard(a)
+	case !waits && a != nil:
+		c.drop(a, model.CardAnsweredElsewhere)
+	}
 }
 
 func (c *chat) cards() []model.ApprovalCard {
@@ -159,6 +192,9 @@ func (c *chat) answerCard(who Caller, r Answer) (bool, model.ApprovalCard, error
 	if a.card.State != model.CardOpen {
 		return false, a.card, nil
 	}
+	if a.foreign {
+		return false, a.card, Fail(CodeConflict, "The agent asks in its terminal. Answer it there.")
+	}
 	if err := fits(a.card.Approval, r.Answer); err != nil {
 		return false, a.card, err
 	}
@@ -262,7 +298,9 @@ func (c *chat) refused(id string, who Caller) {
 	}
 	try := model.RefusedAttempt{Who: who.By, Where: who.Where, At: c.now().UnixMilli()}
 	a.card.Refused = append(slices.Clone(a.card.Refused), try)
-	c.storeCard(a.card)
+	if !a.foreign {
+		c.storeCard(a.card)
+	}
 	c.publishCard(a)
 }
 
@@ -341,7 +379,9 @@ func (c *chat) drop(a *ask, state model.CardState) {
 	}
 	if a.card.State != state || state == model.CardSent {
 		a.card.State = state
-		c.storeCard(a.card)
+		if !a.foreign {
+			c.storeCard(a.card)
+		}
 	}
 	c.asks = slices.DeleteFunc(c.asks, func(x *ask) bool { return x == a })
 	c.publish(eventApproval, shownCard(a.card))

@@ -2,6 +2,7 @@ package chats
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -246,6 +247,47 @@ func TestA06AcknowledgedOrBack(t *testing.T) {
 	}
 	sc.done()
 	s.ends(id, 1)
+}
+
+// A06: what a mirrored session asks in its terminal is shown and answered there.
+func TestA06AskedInTheTerminal(t *testing.T) {
+	s := newStage(t)
+	id, sc := s.running()
+	sc.done()
+	s.ends(id, 1)
+	place := model.Place{Kind: "tab", TerminalID: "t1", CanFocus: true}
+	if err := s.m.SetHand(ctx, id, model.Hand{State: model.HandMirror, Place: &place}); err != nil {
+		t.Fatal(err)
+	}
+	state := func(st agent.Status) {
+		if _, err := s.m.ApplyMirror(ctx, id, Mirrored{State: &agent.MirrorState{Status: st}, Via: "terminal"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state(agent.StatusWaiting)
+	state(agent.StatusWaiting)
+	list := s.m.Approvals()
+	if len(list) != 1 || list[0].Elsewhere == nil || list[0].Elsewhere.TerminalID != "t1" || s.get(id).State != model.SessionWaiting {
+		t.Fatalf("%+v", list)
+	}
+	if _, _, err := s.m.Answer(ctx, person, Answer{ChatID: id, ApprovalID: list[0].ID, Answer: agent.ApprovalAnswer{OptionID: "a"}}); !errors.Is(err, ErrConflict) {
+		t.Fatal(err)
+	}
+	if _, busy, err := s.m.Inspect(ctx, id); err != nil || busy {
+		t.Fatal("the chat counts as busy", err)
+	}
+	state(agent.StatusRunning)
+	s.card("terminal", model.CardAnsweredElsewhere, 1)
+	if len(s.m.Approvals()) != 0 || s.get(id).State != model.SessionRunning {
+		t.Fatal(s.m.Approvals())
+	}
+	state(agent.StatusWaiting)
+	if err := s.m.SetHand(ctx, id, model.Hand{State: model.HandApp}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.m.Approvals()) != 0 {
+		t.Fatal("the card outlives the mirror")
+	}
 }
 
 func TestAChangedRequestIsANewRevision(t *testing.T) {

@@ -112,7 +112,7 @@ func (c *chat) startRelease(when When, hand model.Hand, about func(int), out cha
 	case !handApp(c.rec.Hand):
 		fail(Fail(CodeNotOwner, "The session is not the app's now."))
 		return
-	case when == WhenNow && (c.busy() || c.openAsks() > 0):
+	case when == WhenNow && (c.busy() || c.ownAsks() > 0):
 		fail(Fail(CodeBusy, "The agent is working. Continue after this turn, or stop it first."))
 		return
 	case c.phase == phStuck:
@@ -172,6 +172,7 @@ func (c *chat) setHand(hand model.Hand, tip *agent.Handle) error {
 	if handApp(hand) {
 		c.releasing = nil
 		c.mirrored = ""
+		c.askedElsewhere(false)
 	} else if c.releasing != nil && c.releasing.ended {
 		c.releasing = nil
 	}
@@ -195,7 +196,7 @@ func (m *Manager) Inspect(ctx context.Context, chatID string) (Released, bool, e
 	var rel Released
 	var busy bool
 	err := m.with(ctx, chatID, func(c *chat) error {
-		rel, busy = c.inspect(), c.busy() || c.openAsks() > 0
+		rel, busy = c.inspect(), c.busy() || c.ownAsks() > 0
 		return nil
 	})
 	return rel, busy, err
@@ -339,6 +340,7 @@ func (c *chat) mirrorState(s agent.MirrorState) {
 	}
 	if s.Status != "" {
 		c.mirrored = model.SessionState(s.Status)
+		c.askedElsewhere(s.Status == agent.StatusWaiting && c.rec.Hand.State == model.HandMirror)
 	}
 	hand := c.rec.Hand
 	hand.Branches = s.Branches

@@ -346,7 +346,7 @@ func (c *chat) quiet(now time.Time) {
 		c.deadline(dlSilence, next)
 		return
 	}
-	if c.turn.implicit && c.openAsks() == 0 {
+	if c.turn.implicit && c.ownAsks() == 0 {
 		c.turn.end = agent.TurnEnd{Outcome: agent.OutcomeCompleted,
 			Text: fmt.Sprintf("The agent had started this by itself and was silent for %s.", c.m.o.SilentAfter)}
 		c.step(hapEnded)

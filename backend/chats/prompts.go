@@ -85,7 +85,7 @@ func (c *chat) whyQueued() string {
 		return "It waits until the session is back from the terminal."
 	case !handApp(c.rec.Hand):
 		return "It waits: the session is in a terminal."
-	case c.openAsks() > 0:
+	case c.ownAsks() > 0:
 		return "It waits: the agent asks for an answer first."
 	case c.phase == phStuck:
 		return "It waits: the agent's last process did not end. Press Stop to try again."
