@@ -8,6 +8,7 @@ import (
 	"github.com/whippletree-app/whippletree/backend/chats"
 	"github.com/whippletree-app/whippletree/backend/settings"
 	"github.com/whippletree-app/whippletree/backend/store"
+	"github.com/whippletree-app/whippletree/backend/terminals"
 )
 
 // explain gives an error of a domain its code, text and fix.
@@ -21,6 +22,8 @@ func explain(err error) *api.Error {
 		return &api.Error{Code: api.CodeInvalid, Message: invalid.Error(), Issues: invalid.Issues}
 	case errors.Is(err, store.ErrNotFound):
 		return &api.Error{Code: api.CodeNotFound, Message: "It does not exist (any more)."}
+	case errors.Is(err, terminals.ErrClosed):
+		return &api.Error{Code: api.CodeNotFound, Message: "The terminal is closed."}
 	case errors.Is(err, store.ErrFull):
 		return &api.Error{Code: api.CodeStorageFull, Message: err.Error(), Fix: "df -h"}
 	case errors.Is(err, store.ErrConflict):

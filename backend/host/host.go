@@ -376,12 +376,9 @@ func (h *Host) shell() string {
 	if s := h.settings.Values().Terminal.Shell; s != "" {
 		return s
 	}
-	for _, kv := range h.o.Env {
-		if len(kv) > 6 && kv[:6] == "SHELL=" {
-			return kv[6:]
-		}
-	}
-	return "/bin/sh"
+	ctx, cancel := context.WithTimeout(h.ctx, time.Second)
+	defer cancel()
+	return shellenv.Shell(ctx, h.o.Env, h.o.User)
 }
 
 func (h *Host) newPeople(list []agent.Harness) *people {

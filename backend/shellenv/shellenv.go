@@ -51,10 +51,7 @@ func Import(ctx context.Context, o Options) Result {
 	defer cancel()
 	shell := o.Shell
 	if shell == "" {
-		shell = value(o.Base, "SHELL")
-	}
-	if shell == "" {
-		shell = loginShell(ctx, o.User)
+		shell = Shell(ctx, o.Base, o.User)
 	}
 	env, err := ask(ctx, shell, o)
 	if err != nil {
@@ -134,17 +131,24 @@ func random() string {
 	return "wt" + hex.EncodeToString(b[:])
 }
 
-// loginShell asks the user database.
-func loginShell(ctx context.Context, user string) string {
-	if user != "" {
-		out, err := exec.CommandContext(ctx, "getent", "passwd", user).Output()
-		if err != nil {
+// Shell is the user's login shell: $SHELL of the environment, else what the
+// user database says of the login name or id, else /bin/sh.
+func Shell(ctx context.Context, env []string, user string) string {
+	if s := value(env, "SHELL"); s != "" {
+		return s
+	}
+	if user == "" {
+		return "/bin/sh"
+	}
+	out, err := exec.CommandContext(ctx, "getent", "passwd", user).Output()
+	if err != nil { // macOS has no getent; id prints a line of the same kind
+		if out, err = exec.CommandContext(ctx, "/usr/bin/id", "-P", user).Output(); err != nil {
 			out = passwdLine(user)
 		}
-		fields := strings.Split(strings.TrimSpace(string(out)), ":")
-		if len(fields) == 7 && filepath.IsAbs(fields[6]) {
-			return fields[6]
-		}
+	}
+	fields := strings.Split(strings.TrimSpace(string(out)), ":")
+	if last := fields[len(fields)-1]; len(fields) >= 7 && filepath.IsAbs(last) {
+		return last
 	}
 	return "/bin/sh"
 }
