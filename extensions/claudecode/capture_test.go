@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,10 @@ const captureEnv = "CLAUDECODE_TEST_CAPTURE"
 
 func TestMain(m *testing.M) {
 	if file := os.Getenv(captureEnv); file != "" {
+		if os.Getenv(oldEnv) != "" && slices.Contains(os.Args, "--thinking-display") {
+			fmt.Fprintln(os.Stderr, "error: unknown option '--thinking-display'")
+			os.Exit(1)
+		}
 		if err := playCapture(file, os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -36,6 +41,9 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// oldEnv makes it one that lacks the newest options.
+const oldEnv = "CLAUDECODE_TEST_OLD"
 
 // frame is one line of a capture: what the real program printed (out) and was
 // told (in).
@@ -197,5 +205,38 @@ func golden(t *testing.T, file, got string) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("not as in %s (-want +got):\n%s", file, diff)
+	}
+}
+
+func TestOlderVersionIsStartedWithoutTheNewestOptions(t *testing.T) {
+	capture, err := filepath.Abs(filepath.Join("testdata", "captures", "02-bash-allow.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	host := &agentkit.Host{
+		Home: home, RunDir: home, CacheDir: home, DataDir: home,
+		Env: func() []string { return []string{captureEnv + "=" + capture, oldEnv + "=1"} },
+	}
+	rec := newRecorder()
+	rec.decide = choose(optionAllow)
+	chat, err := New(host).Provider.Open(t.Context(), agent.OpenRequest{
+		ChatID: "chat", Kind: agent.KindWorkspace, WorkingDirectory: home, Binary: self,
+	}, rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end, err := chat.Prompt(t.Context(), agent.Prompt{Text: "x", ClientID: "c"}); err != nil || end.Outcome != agent.OutcomeCompleted {
+		t.Errorf("%+v %v", end, err)
+	}
+	if err := chat.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(strings.Join(rec.log, " "), "exit"); n != 1 {
+		t.Errorf("the host heard of %d ends", n)
 	}
 }

@@ -60,11 +60,33 @@ func (p *provider) Open(ctx context.Context, req agent.OpenRequest, events agent
 			return nil, err
 		}
 	}
+	chat, err := p.start(ctx, path, req, events, niceties)
+	if unknown := (*unknownOption)(nil); errors.As(err, &unknown) {
+		// An older version: it works without them, and shows less.
+		chat, err = p.start(ctx, path, req, events, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return chat, nil
+}
+
+// niceties are options that older versions do not have.
+var niceties = []string{"--forward-subagent-text", "--thinking-display", "summarized"}
+
+// unknownOption says that the program did not know one of its options.
+type unknownOption struct{ err error }
+
+func (u *unknownOption) Error() string { return u.err.Error() }
+func (u *unknownOption) Unwrap() error { return u.err }
+
+func (p *provider) start(ctx context.Context, path string, req agent.OpenRequest, events agent.Events, more []string) (*session, error) {
 	l, err := p.launch(req)
 	if err != nil {
 		return nil, err
 	}
 	l.spec.Argv[0] = path
+	l.spec.Argv = append(l.spec.Argv, more...)
 	proc, err := p.host.StartProcess(l.spec)
 	if err != nil {
 		l.cleanUp()
@@ -73,7 +95,14 @@ func (p *provider) Open(ctx context.Context, req agent.OpenRequest, events agent
 	s := newSession(p.host, proc, events, l)
 	if err := s.handshake(ctx, req); err != nil {
 		_ = s.Close(context.WithoutCancel(ctx))
-		return nil, openError(err, s.proc.Stderr())
+		stderr := s.proc.Stderr()
+		err = openError(err, stderr)
+		for _, option := range more {
+			if strings.Contains(stderr, "unknown option '"+option+"'") {
+				return nil, &unknownOption{err}
+			}
+		}
+		return nil, err
 	}
 	return s, nil
 }
@@ -125,8 +154,7 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 	}
 	argv := []string{
 		binary, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
-		"--include-partial-messages", "--replay-user-messages", "--forward-subagent-text",
-		"--permission-prompt-tool", "stdio", "--thinking-display", "summarized",
+		"--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio",
 		// Never the program's own default: newer versions decide by themselves.
 		"--permission-mode", l.mode,
 	}

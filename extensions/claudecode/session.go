@@ -42,6 +42,7 @@ type session struct {
 	clients map[string]string
 	closing bool
 	exited  bool
+	opened  bool // before that its end is not the host's business
 	catalog agent.Catalog
 	current agent.Settings
 	spent   agent.Usage // of the last turn
@@ -147,7 +148,12 @@ func (s *session) handshake(ctx context.Context, req agent.OpenRequest) error {
 	s.catalog = catalogOf(hello, s.host.Time())
 	s.current = agent.Settings{Mode: s.launch.mode, Model: or(req.Model, defaultModel(hello)), Thinking: req.Thinking}
 	catalog, settings := s.catalog, s.current
+	gone := s.exited
+	s.opened = !gone
 	s.mu.Unlock()
+	if gone {
+		return failure("Claude Code ended before it was ready")
+	}
 	handle := s.launch.handle
 	s.events.Ready(agent.Ready{
 		Handle: &handle, Agent: agent.AgentInfo{Name: "Claude Code", Version: hello.Version},

@@ -454,7 +454,7 @@ func (s *session) exit() {
 	e := s.proc.Exit()
 	s.mu.Lock()
 	s.exited = true
-	closing, prompt, own := s.closing, s.prompt, s.own
+	closing, prompt, own, opened := s.closing, s.prompt, s.own, s.opened
 	s.mu.Unlock()
 	stderr := s.proc.Stderr()
 	end := func(t *turn) agent.TurnEnd {
@@ -471,6 +471,9 @@ func (s *session) exit() {
 		s.endPrompt(prompt, end(prompt))
 	}
 	s.withdrawAll()
+	if !opened {
+		return
+	}
 	out := agent.Exit{Code: e.Code, Stderr: stderr}
 	if e.Signal != 0 {
 		out.Signal = e.Signal.String()
