@@ -83,7 +83,13 @@ func (p *provider) Open(ctx context.Context, req agent.OpenRequest, events agent
 	}
 	s := newSession(proc, events)
 	hello := func(h wire.Hello) {
-		events.Ready(ready(p.kit, home, req, h))
+		r := ready(p.kit, home, req, h)
+		if r.Handle != nil && r.Handle.Meta != nil {
+			written := *r.Handle
+			written.Meta = nil
+			s.unwritten = &written
+		}
+		events.Ready(r)
 		events.Catalog(catalog(h))
 	}
 	ctx, cancel := context.WithTimeout(ctx, openDeadline)
@@ -113,6 +119,18 @@ func explain(err error, proc *agentkit.Process) error {
 	return fmt.Errorf("%s: %w", text, err)
 }
 
+// unwrittenMeta marks a session that nobody has talked to: it has no file yet,
+// and opening it again begins it under its id. Any other session without a
+// file is lost, and saying so is better than to begin anew in silence.
+var unwrittenMeta = json.RawMessage(`{"unwritten":true}`)
+
+func isUnwritten(h agent.Handle) bool {
+	var m struct {
+		Unwritten bool `json:"unwritten"`
+	}
+	return json.Unmarshal(h.Meta, &m) == nil && m.Unwritten
+}
+
 func ready(k *kit, home wire.Home, req agent.OpenRequest, h wire.Hello) agent.Ready {
 	r := agent.Ready{
 		Agent: agent.AgentInfo{Name: "Rehearsal", Version: h.Release}, Pid: h.Pid,
@@ -125,6 +143,9 @@ func ready(k *kit, home wire.Home, req agent.OpenRequest, h wire.Hello) agent.Re
 	}
 	if req.Kind == agent.KindWorkspace && h.Session != "" {
 		hd := k.handle(home, h.Session, req.WorkingDirectory)
+		if !h.Resumed {
+			hd.Meta = unwrittenMeta
+		}
 		r.Handle = &hd
 		r.Abilities = append(r.Abilities, agent.AbilitySubagents, agent.AbilityTerminal)
 	}

@@ -35,7 +35,7 @@ func (k *handover) TerminalCommand(_ context.Context, req agent.TerminalRequest)
 		binary = req.Binary
 	}
 	argv := []string{binary, ID}
-	if _, err := os.Lstat(home.Transcript(req.Handle.NativeID)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(home.Transcript(req.Handle.NativeID)); errors.Is(err, os.ErrNotExist) && isUnwritten(req.Handle) {
 		argv = append(argv, "--session-id", req.Handle.NativeID) // nobody talked to it yet
 	} else {
 		argv = append(argv, "--resume", req.Handle.NativeID)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -87,7 +88,11 @@ func (k *kit) argv(req agent.OpenRequest) ([]string, error) {
 		if !wire.ValidSession(req.Resume.NativeID) {
 			return nil, fmt.Errorf("%q is not the id of a rehearsal session", req.Resume.NativeID)
 		}
-		args = append(args, "--resume", req.Resume.NativeID)
+		flag := "--resume"
+		if _, err := os.Lstat(k.home(req.Resume.Env).Transcript(req.Resume.NativeID)); errors.Is(err, os.ErrNotExist) && isUnwritten(*req.Resume) {
+			flag = "--session-id"
+		}
+		args = append(args, flag, req.Resume.NativeID)
 	}
 	o, err := parseOptions(req.Options)
 	if err != nil {

@@ -33,10 +33,11 @@ type session struct {
 	ended   bool
 
 	// used by the reader only
-	open  []*openRow
-	own   bool // a turn of the agent's own is open
-	asks  map[string]context.CancelFunc
-	asked sync.WaitGroup
+	unwritten *agent.Handle // what to report once the session has a file
+	open      []*openRow
+	own       bool // a turn of the agent's own is open
+	asks      map[string]context.CancelFunc
+	asked     sync.WaitGroup
 }
 
 // call is a request that waits for its reply. then runs in the reader, before
@@ -108,7 +109,12 @@ func (s *session) Prompt(ctx context.Context, p agent.Prompt) (agent.TurnEnd, er
 	for _, a := range p.Attachments {
 		req.Files = append(req.Files, wire.File{Name: a.Name, Kind: a.Kind, Size: a.Size})
 	}
-	err := s.request(ctx, req, nil)
+	err := s.request(ctx, req, func(wire.Message) {
+		if s.unwritten != nil {
+			s.events.Handle(*s.unwritten)
+			s.unwritten = nil
+		}
+	})
 	if err != nil && ctx.Err() == nil {
 		s.mu.Lock()
 		s.prompt = nil
