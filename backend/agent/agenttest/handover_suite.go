@@ -25,8 +25,8 @@ type HandoverConfig struct {
 	// Env is what a terminal of the user would have, before the command's own
 	// additions; nil means this process's.
 	Env []string
-	// Prompt is typed into the terminal and adds rows; Typed says when they
-	// are there. Empty: not typed.
+	// Prompt is typed into the terminal; the agent must answer it with a text
+	// and be idle again. Empty: nothing is typed.
 	Prompt string
 	// Deadline bounds each wait; the default is 30 s.
 	Deadline time.Duration
@@ -142,9 +142,8 @@ func (x *Terminal) Type(keys string) {
 // Done is closed after its end.
 func (x *Terminal) Done() <-chan struct{} { return x.done }
 
-// owner waits until Owner says what is wanted. It looks when something changes
-// in the directories that the handover names, with a slow look besides: the
-// suite has no watcher of its own.
+// owner waits until Owner says what is wanted. It asks again and again: a start
+// and an end of a process need not touch a directory that could be watched.
 func (c *HandoverConfig) owner(t *testing.T, h agent.Handover, handle agent.Handle, ignore []int, want func(agent.Ownership) bool) agent.Ownership {
 	t.Helper()
 	over := time.After(c.deadline())
