@@ -3,7 +3,6 @@ package chats
 import (
 	"context"
 	"encoding/json"
-	"reflect"
 	"sync"
 	"time"
 
@@ -350,77 +349,6 @@ func (p phase) public() model.TurnState {
 // busy says that the session may still be written to by our agent.
 func (c *chat) busy() bool { return c.phase != phIdle || c.turn.open }
 
-func (c *chat) summary() model.ChatSummary {
-	r := &c.rec
-	s := model.ChatSummary{
-		ID: r.ID, Title: r.Title, Harness: r.Harness, Provider: r.Provider, Kind: r.Kind, Cwd: r.Cwd,
-		Handle: r.Handle, Aliases: r.Aliases, Turn: c.phase.public(), Hand: r.Hand, Model: r.Model, Mode: r.Mode,
-		Thinking: r.Thinking, Waiting: c.openAsks(), Queued: len(c.queue), Unread: r.Unread, LastEnd: r.LastEnd,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Archived: r.Archived, Project: c.listed.Project,
-	}
-	if c.turn.open {
-		s.TurnSince = c.turn.startedAt
-	}
-	s.State = c.state(&s)
-	return s
-}
-
-func (c *chat) state(s *model.ChatSummary) model.SessionState {
-	switch {
-	case s.Waiting > 0:
-		return model.SessionWaiting
-	case s.Turn == model.TurnOpening:
-		return model.SessionStarting
-	case c.turn.open || s.Turn == model.TurnStopping:
-		return model.SessionRunning
-	case s.Hand.State == model.HandMirror && c.mirrored != "":
-		return c.mirrored
-	}
-	return restState(s)
-}
-
-// restState is the state of a chat in which nothing runs.
-func restState(s *model.ChatSummary) model.SessionState {
-	if s.LastEnd != nil && s.LastEnd.Outcome == agent.OutcomeFailed {
-		if s.LastEnd.Reason == string(agent.ReasonNotSignedIn) || s.LastEnd.Reason == "rate_limit" {
-			return model.SessionBlocked
-		}
-		if s.Unread {
-			return model.SessionFailed
-		}
-	}
-	return model.SessionIdle
-}
-
-// refresh publishes the summary when it changed.
-func (c *chat) refresh() {
-	if c.removed {
-		return
-	}
-	s := c.summary()
-	if reflect.DeepEqual(s, c.listed) {
-		return
-	}
-	c.listed = s
-	c.m.list(s)
-	c.publish(eventChat, s)
-	c.m.o.Publisher.Publish(topicChats, eventUpsert, s)
-}
-
-// detail is what a window shows of a chat beside its summary and keeps from its
-// snapshot; it is published when it changes, in the same event.
-type detail struct {
-	model.ChatSummary
-	Agent     agent.AgentInfo `json:"agent"`
-	Abilities []agent.Ability `json:"abilities"`
-	AutoMode  *model.AutoMode `json:"autoMode"`
-	Silent    int64           `json:"silentSince"`
-}
-
-func (c *chat) publishDetail() {
-	c.publish(eventChat, detail{c.summary(), c.rec.Agent, c.rec.Abilities, c.rec.AutoMode, c.silent})
-}
-
 // saveRecord stores the record, without waiting for it.
 func (c *chat) saveRecord() {
 	rec := c.record()
@@ -435,66 +363,4 @@ func (c *chat) record() store.ChatRecord {
 	rec := c.rec
 	rec.Extra, _ = json.Marshal(c.extra)
 	return rec
-}
-
-// snapshot is the chat at its tail.
-func (c *chat) snapshot(ctx context.Context) (model.Chat, error) {
-	c.save()
-	now := c.now()
-	for _, l := range c.ordered() {
-		// What is published before the snapshot is in it; what comes later
-		// follows it, at the length the snapshot shows.
-		l.last = time.Time{}
-		c.flush(l, now)
-	}
-	rows, err := c.rows(ctx, 0, 0, 100)
-	if err != nil {
-		return model.Chat{}, err
-	}
-	out := model.Chat{
-		ChatSummary: c.summary(), Agent: c.rec.Agent, Abilities: c.rec.Abilities, Catalog: c.catalog, Usage: c.rec.Usage,
-		Items: rows, Total: c.tl.last, Queue: c.queueCopy(), Approvals: c.cards(), AutoMode: c.rec.AutoMode, Silent: c.silent,
-	}
-	if len(rows) > 0 {
-		out.First = rows[0].Seq
-	}
-	if c.rec.Kind == agent.KindWorkspace {
-		out.Trust, _ = c.m.trustOf(ctx, c.rec.Cwd)
-	}
-	return out, nil
-}
-
-// rows reads a page; the rows of the running turn are as they stand.
-func (c *chat) rows(ctx context.Context, before, after int64, limit int) ([]model.Row, error) {
-	if limit <= 0 || limit > 500 {
-		limit = 100
-	}
-	var rows []model.Row
-	var err error
-	fromEnd := after == 0
-	if fromEnd {
-		rows, err = c.m.o.Store.Before(ctx, c.id, before, limit)
-	} else {
-		rows, err = c.m.o.Store.After(ctx, c.id, after, limit)
-	}
-	if err != nil {
-		return nil, typed(err)
-	}
-	for i := range rows {
-		if l := c.tl.lines[rows[i].ID]; l != nil {
-			row := l.full()
-			if l.row.Provisional {
-				if end := len(wholeRunes(l.buf)); row.Type == agent.ItemTool {
-					row.Output = row.Output[:end]
-				} else {
-					row.Text = row.Text[:end]
-				}
-			}
-			rows[i] = row
-		}
-	}
-	if rows == nil {
-		rows = []model.Row{}
-	}
-	return page(rows, fromEnd), nil
 }
