@@ -28,7 +28,7 @@ func (h *handover) Mirror(ctx context.Context, hd agent.Handle, from agent.Posit
 	defer project.Close()
 	live := h.host.Watcher.Watch(sessionsDir(config))
 	defer live.Close()
-	m := &mirror{host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}}
+	m := &mirror{host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}, old: map[string]bool{}}
 	defer m.close()
 	m.rows = newRows(m.item)
 	subDir := strings.TrimSuffix(path, ".jsonl") + "/subagents"
@@ -101,6 +101,8 @@ type mirror struct {
 	begun   bool
 
 	subs map[string]*subTail
+	// old are the sub-agents that were done before the place to continue from.
+	old map[string]bool
 }
 
 // subTail follows the transcript of one sub-agent.
@@ -121,6 +123,8 @@ func (m *mirror) close() {
 func (m *mirror) item(it agent.Item) {
 	if !m.muted {
 		m.sink.Item(it)
+	} else if it.Type == agent.ItemSubagent && !it.Open() {
+		m.old[it.ID] = true
 	}
 }
 
@@ -248,7 +252,7 @@ func (m *mirror) readSubagents() {
 			var meta struct {
 				ToolUseID string `json:"toolUseId"`
 			}
-			if readJSON(filepath.Join(dir, id+".meta.json"), &meta) != nil || meta.ToolUseID == "" {
+			if readJSON(filepath.Join(dir, id+".meta.json"), &meta) != nil || meta.ToolUseID == "" || m.old[meta.ToolUseID] {
 				continue
 			}
 			m.rows.parents[strings.TrimPrefix(id, "agent-")] = meta.ToolUseID

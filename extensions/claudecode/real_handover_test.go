@@ -88,6 +88,12 @@ func TestRealMirrorRowsAreByteEqualToTheChats(t *testing.T) {
 	s.wait(l.ctx(), t, "the end of the transcript", func() bool { return s.caught > 0 })
 	stop()
 	sameRows(t, live, s)
+	rest, stopRest := l.mirror(*rec.ready.Handle, s.pos)
+	rest.wait(l.ctx(), t, "the end again", func() bool { return rest.caught > 0 })
+	stopRest()
+	if len(rest.order) != 0 {
+		t.Errorf("from the end came %v", rest.order)
+	}
 	if s.state.SkippedLines != 0 || len(s.state.Branches) != 0 {
 		t.Errorf("state: %+v", s.state)
 	}
