@@ -80,7 +80,7 @@ func unquote(v string) (string, error) {
 	}
 	switch v[0] {
 	case '\'':
-		if end := strings.IndexByte(v[1:], '\''); end == len(v)-2 {
+		if end := strings.IndexByte(v[1:], '\''); end >= 0 && end == len(v)-2 {
 			return v[1 : len(v)-1], nil
 		}
 		return "", errors.New("the quote is not closed at the end of the line")
