@@ -92,7 +92,7 @@ func (p *provider) start(ctx context.Context, path string, req agent.OpenRequest
 		l.cleanUp()
 		return nil, err
 	}
-	s := newSession(p.host, proc, events, l)
+	s := newSession(p.host, proc, &serial{to: events}, l)
 	if err := s.handshake(ctx, req); err != nil {
 		_ = s.Close(context.WithoutCancel(ctx))
 		stderr := s.proc.Stderr()
