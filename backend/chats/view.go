@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"reflect"
+	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/model"
