@@ -69,6 +69,7 @@ func (r *responder) token(t token) {
 		if r.query(t) {
 			return
 		}
+		t = r.bounded(t)
 	case ']':
 		raw := r.osc(t)
 		if raw == nil {
@@ -82,6 +83,45 @@ func (r *responder) token(t token) {
 		return
 	}
 	r.pass(t)
+}
+
+// bounded cuts the counts of a control sequence to what has an effect: a
+// screen that is told to repeat or insert two billion times would try.
+func (r *responder) bounded(t token) token {
+	limit := 9999
+	switch t.final {
+	case 'L', 'M', 'S', 'T':
+		limit = r.state.rows
+	case '@', 'P', 'X', 'I', 'Z':
+		limit = r.state.cols
+	case 'b':
+		limit = r.state.cols * r.state.rows
+	}
+	over := false
+	for _, n := range numbers(t.par) {
+		over = over || n > limit
+	}
+	if !over && len(t.par) < 4 || t.priv != 0 || len(t.inter) > 0 {
+		return t
+	}
+	raw := []byte("\x1b[")
+	for i, p := range strings.Split(string(t.par), ";") {
+		if i > 0 {
+			raw = append(raw, ';')
+		}
+		for j, sub := range strings.Split(p, ":") {
+			if j > 0 {
+				raw = append(raw, ':')
+			}
+			if n, err := strconv.Atoi(sub); sub != "" && (err != nil || n > limit) {
+				sub = strconv.Itoa(limit)
+			}
+			raw = append(raw, sub...)
+		}
+	}
+	t.raw = append(raw, t.final)
+	t.par = t.raw[2 : len(t.raw)-1]
+	return t
 }
 
 func (r *responder) pass(t token) {

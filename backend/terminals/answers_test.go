@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/whippletree-app/whippletree/backend/model"
@@ -43,6 +44,7 @@ func respond(pieces ...string) (*responder, *answered) {
 		reply: func(b []byte) { a.replied += string(b) },
 	}
 	r.tell = &a.heard
+	r.keep.(*ring).screen.patience = time.Minute // a slow machine is no slow program
 	for _, p := range pieces {
 		r.write([]byte(p))
 	}
@@ -101,6 +103,31 @@ func TestOrdinarySequencesPass(t *testing.T) {
 	all := "\x1b[1;31mx\x1b[m\x1b[2J\x1b[3;4H\x1b[?25l\x1b[?1049h\x1b(0\x1b7\x1b8\x1b[s\x1b[u\x1b[2 q\x1b[!p\x1b[4:3m\x1b[>4;2m\x1bD\r\n\x1b]8;id=1;http://x/\x1b\\y"
 	if _, a := respond(all); a.relayed != all || a.replied != "" {
 		t.Errorf("%s", cmp.Diff(all, a.relayed))
+	}
+}
+
+func TestCountsAreCutToWhatHasAnEffect(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x1b[2147483647b": "\x1b[1920b", "\x1b[99999999999999999999L": "\x1b[24L", "\x1b[50L": "\x1b[24L", "\x1b[500P": "\x1b[80P",
+		"\x1b[99999;3H": "\x1b[9999;3H", "\x1b[38;2;1;2;255m": "\x1b[38;2;1;2;255m", "\x1b[4:3m": "\x1b[4:3m", "\x1b[7b": "\x1b[7b", "\x1b[;H": "\x1b[;H",
+		"\x1b[38:2::1:2:3m": "\x1b[38:2::1:2:3m",
+	} {
+		if _, a := respond(in); a.relayed != want {
+			t.Errorf("%q: %q, want %q", in, a.relayed, want)
+		}
+	}
+}
+
+// A program cannot hold its terminal up with output that is slow to follow.
+func TestPatienceEnds(t *testing.T) {
+	r, a := respond()
+	r.keep.(*ring).screen.patience = time.Millisecond
+	r.write([]byte(strings.Repeat("x\x1b[1900b\n", 3000)))
+	for range 100 {
+		r.write([]byte("\x1b[6n"))
+	}
+	if n := strings.Count(a.replied, "R"); n != 100 {
+		t.Errorf("%d answers", n)
 	}
 }
 
@@ -194,7 +221,9 @@ func FuzzResponder(f *testing.F) {
 	f.Add([]byte(mixed))
 	f.Add([]byte("\x1b[6n\x1b]4;999;?\x07\x1b[r\x1b[?6h\x1b[6n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, _ := respond(string(b))
+		r, _ := respond()
+		r.keep.(*ring).screen.patience = 100 * time.Millisecond
+		r.write(b)
 		r.resize(10, 5)
 		r.write(b)
 		_ = r.keep.replay()

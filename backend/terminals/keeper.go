@@ -1,5 +1,7 @@
 package terminals
 
+import "time"
+
 // keeper is what a terminal remembers of its screen for windows that come
 // later, for cursor queries and for reading the text. It sees only what
 // windows see, in whole tokens, from one goroutine. An exact emulator may
@@ -53,7 +55,10 @@ type chunks struct {
 }
 
 func newRing() *ring {
-	return &ring{normal: chunks{budget: normalBudget}, other: chunks{budget: otherBudget}}
+	return &ring{
+		normal: chunks{budget: normalBudget}, other: chunks{budget: otherBudget},
+		screen: textScreen{patience: 500 * time.Millisecond},
+	}
 }
 
 func (c *chunks) append(raw []byte, before *screenState, jump bool) {

@@ -3,6 +3,7 @@ package terminals
 import (
 	"io"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/vt"
 )
@@ -27,9 +28,13 @@ type textScreen struct {
 	emu     *vt.Emulator
 	made    int // from how many bytes
 	pending []byte
+	// patience bounds one catching up; output made to be slow costs no more.
+	patience time.Duration
+	skip     int // bytes to come before it is tried again
 }
 
 func (x *textScreen) write(raw []byte) {
+	x.skip = max(x.skip-len(raw), 0)
 	if x.emu == nil {
 		return
 	}
@@ -44,7 +49,7 @@ func (x *textScreen) drop() {
 	if x.emu != nil {
 		_ = x.emu.Close()
 	}
-	*x = textScreen{}
+	*x = textScreen{patience: x.patience, skip: x.skip}
 }
 
 func (x *textScreen) resize(cols, rows int) {
@@ -52,8 +57,9 @@ func (x *textScreen) resize(cols, rows int) {
 		return
 	}
 	x.guard(func() {
-		x.catchUp()
-		x.emu.Resize(cols, rows)
+		if x.catchUp(); x.emu != nil {
+			x.emu.Resize(cols, rows)
+		}
 	})
 }
 
@@ -62,7 +68,7 @@ func (x *textScreen) resize(cols, rows int) {
 func (x *textScreen) guard(f func()) (ok bool) {
 	defer func() {
 		if recover() != nil {
-			*x = textScreen{}
+			*x = textScreen{patience: x.patience, skip: cursorBytes}
 			ok = false
 		}
 	}()
@@ -70,8 +76,19 @@ func (x *textScreen) guard(f func()) (ok bool) {
 	return true
 }
 
+// catchUp writes what is pending in small pieces, as long as patience lasts.
 func (x *textScreen) catchUp() {
-	_, _ = x.emu.Write(x.pending)
+	end := time.Now().Add(x.patience)
+	for p := x.pending; len(p) > 0; {
+		n := min(len(p), 128)
+		_, _ = x.emu.Write(p[:n])
+		p = p[n:]
+		if len(p) > 0 && time.Now().After(end) {
+			x.skip = cursorBytes
+			x.drop()
+			return
+		}
+	}
 	x.pending = x.pending[:0]
 }
 
@@ -79,6 +96,9 @@ func (x *textScreen) catchUp() {
 func (x *textScreen) ready(r *ring, s *screenState, n int) bool {
 	if x.made < n {
 		x.drop()
+	}
+	if x.skip > 0 {
+		return false
 	}
 	return x.guard(func() {
 		if x.emu == nil {
@@ -92,7 +112,7 @@ func (x *textScreen) ready(r *ring, s *screenState, n int) bool {
 			x.made, x.pending = n, r.tail(n)
 		}
 		x.catchUp()
-	})
+	}) && x.emu != nil
 }
 
 // cursor is the cursor's place from 1.

@@ -20,7 +20,7 @@ func (n *Terminals) Locate(ctx context.Context, t *processes.Table, pid int) Spo
 	chain := append([]processes.Proc{p}, t.Ancestors(pid)...)
 	if n.opt.Ours != nil {
 		if id, ok := n.opt.Ours(t, pid); ok {
-			return Spot{Place: model.Place{Kind: "tab", TerminalID: id, CanFocus: true}}
+			return Spot{Place: model.Place{Kind: "tab", TerminalID: id, Label: "Terminal tab", CanFocus: true}}
 		}
 	}
 	for i, a := range chain {
