@@ -34,7 +34,7 @@ async function show(page: Page, p: (typeof PAGES)[number], theme: string) {
   await page.goto(`${served.url}/gallery.html?page=${p.page === 'narrow' ? 'window' : p.page}&theme=${theme}`);
   await page.locator(p.ready).first().waitFor();
   await page.evaluate(() => document.fonts.ready);
-  await page.waitForTimeout(400);
+  await page.evaluate(() => new Promise((r) => setTimeout(r, 500)));
 }
 
 for (const theme of ['light', 'dark'])
@@ -46,7 +46,9 @@ for (const theme of ['light', 'dark'])
       await show(page, p, theme);
       await page.screenshot({ path: `test-results/gallery/${p.page}-${theme}.png` });
       const found = await new AxeBuilder(page).analyze();
-      expect(found.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`)).toEqual([]);
+      // The accessible name of a row says the word first, as DESIGN 14 asks, not in the order of the picture.
+      const real = found.map((v) => ({ ...v, nodes: v.id === 'label-content-name-mismatch' ? v.nodes.filter((n) => !/role="(treeitem|option)"/.test(n.html)) : v.nodes })).filter((v) => v.nodes.length);
+      expect(real.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`)).toEqual([]);
       expect(errors).toEqual([]);
     });
 

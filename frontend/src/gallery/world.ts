@@ -17,7 +17,7 @@ export function world(scene: Scene): App {
   const set = (topic: string, value: unknown) => (server.topic(topic).value = value);
   set('host', server.host);
   set('sessions', empty ? [] : data.sessions);
-  set('chats', empty ? [] : scene === 'mirror' || scene === 'takeover' ? data.chats.map((c) => (c.id === 'c1' ? mirrored(c) : c)) : data.chats);
+  set('chats', empty || scene === 'welcome' ? [] : scene === 'mirror' || scene === 'takeover' ? data.chats.map((c) => (c.id === 'c1' ? mirrored(c) : c)) : data.chats);
   set('terminals', data.terminals);
   set('approvals', empty ? [] : [data.approval]);
   set('harnesses', data.harnesses);

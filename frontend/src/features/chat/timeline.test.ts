@@ -48,7 +48,7 @@ describe('tools', () => {
     [{ kind: 'search', detail: { search: { query: 'x', matches: 1 } } }, ['Searched', 'x', '1 match', 'none']],
     [{ kind: 'execute', state: 'completed', output: 'o', detail: { execute: { command: 'ls', exitCode: 1, durationMs: 8214 } } }, ['Ran', 'ls', 'exit 1, 8.2 s', 'output']],
     [{ kind: 'execute', state: 'running', detail: { execute: { command: 'ls' } } }, ['Running', 'ls', '', 'none']],
-    [{ kind: 'execute', state: 'declined', detail: { execute: { command: 'rm' } } }, ['Not allowed', 'rm', 'not allowed', 'none']],
+    [{ kind: 'execute', state: 'declined', detail: { execute: { command: 'rm' } } }, ['Not allowed', 'rm', '', 'none']],
     [{ kind: 'edit', detail: { edit: { path: 'a', old: 'x', new: 'y', added: 1, removed: 1 } } }, ['Edited', 'a', '', 'diff']],
     [{ kind: 'other', name: 'Odd', detail: { unknown: { input: { a: 1 } } } }, ['Odd', '', '', 'data']],
   ] as const)('%j', (more, want) => {

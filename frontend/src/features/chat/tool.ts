@@ -85,7 +85,7 @@ export function toolView(r: Row): ToolView {
     v.subject = r.title === r.name ? '' : (r.title ?? '');
     v.body = 'data';
   }
-  if (r.state === 'declined') v.right = 'not allowed';
+  if (r.state === 'declined') v.right = '';
   else if (r.state === 'canceled') v.right = v.right || 'stopped';
   else if (r.state === 'failed' && !v.right) v.right = 'failed';
   if (r.state === 'declined') v.verb = 'Not allowed';
