@@ -490,6 +490,7 @@ func TestRunner(t *testing.T) {
 	}
 	<-starts // again after the failure
 	b.wait("the row", is("s", model.SessionIdle))
+	u.Settled(t.Context())
 	u.SetEnabled("other", true)
 	<-ends
 	if got := <-starts; !slices.Equal(got, []string{"h", "other"}) {
@@ -545,4 +546,32 @@ func TestWorkOfARealProcess(t *testing.T) {
 		}
 	}
 	t.Error("a process that computes uses no time")
+}
+
+// Settled waits for the first look of every source, and for no longer than told.
+func TestSettled(t *testing.T) {
+	b := newBench(t, nil)
+	u := NewRunner(b.r, nil)
+	defer u.Close()
+	pid := b.process().Process.Pid
+	look := make(chan bool)
+	for _, id := range []string{"x", "y"} {
+		u.Add(Source{ID: id, Harnesses: []string{"h"}, Source: source{func(ctx context.Context, s agent.SourceStart) error {
+			select {
+			case <-look:
+				s.Publisher.Reset([]agent.Snapshot{{ID: id, Harness: "h", Cwd: "/", Pid: pid}})
+			case <-ctx.Done():
+			}
+			<-ctx.Done()
+			return nil
+		}}})
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	u.Settled(ended)
+	go close(look)
+	u.Settled(t.Context())
+	if n := len(b.r.List()); n != 2 {
+		t.Errorf("%d rows after the first look", n)
+	}
 }

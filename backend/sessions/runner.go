@@ -48,7 +48,54 @@ type running struct {
 	Source
 	cancel context.CancelFunc
 	done   chan struct{}
+	spoke  *word // of the run in progress
 	with   []string // harnesses it runs for
+}
+
+// word is closed at the first word of a source: a publication, or its failure.
+type word struct {
+	once sync.Once
+	said chan struct{}
+}
+
+func (w *word) say() { w.once.Do(func() { close(w.said) }) }
+
+// listening passes publications on and notes the first one.
+type listening struct {
+	agent.Publisher
+	word *word
+}
+
+func (l listening) Reset(s []agent.Snapshot) []agent.Rejected {
+	defer l.word.say()
+	return l.Publisher.Reset(s)
+}
+
+func (l listening) Upsert(s ...agent.Snapshot) []agent.Rejected {
+	defer l.word.say()
+	return l.Publisher.Upsert(s...)
+}
+
+// Settled waits until every source that runs has looked once, or ctx ends: a host
+// that was started for one command must not answer with an empty list before.
+func (u *Runner) Settled(ctx context.Context) {
+	u.mu.Lock()
+	var words []*word
+	for _, x := range u.sources {
+		if len(x.with) > 0 && x.spoke != nil {
+			words = append(words, x.spoke)
+		}
+	}
+	u.mu.Unlock()
+	for _, w := range words {
+		select {
+		case <-w.said:
+		case <-ctx.Done():
+			return
+		case <-u.ctx.Done():
+			return
+		}
+	}
 }
 
 // NewRunner makes a runner; state may be nil and must not block.
@@ -124,24 +171,27 @@ func (u *Runner) adjust(x *running) {
 		return
 	}
 	ctx, cancel := context.WithCancel(u.ctx)
-	x.cancel, x.done = cancel, make(chan struct{})
-	done := x.done
+	x.cancel, x.done, x.spoke = cancel, make(chan struct{}), &word{said: make(chan struct{})}
+	done, spoke := x.done, x.spoke
 	u.wg.Go(func() {
 		defer close(done)
 		defer cancel()
-		u.run(ctx, x.Source, want)
+		defer spoke.say()
+		u.run(ctx, x.Source, want, spoke)
 	})
 }
 
 // run starts a source again and again until ctx ends.
-func (u *Runner) run(ctx context.Context, s Source, harnesses []string) {
+func (u *Runner) run(ctx context.Context, s Source, harnesses []string, spoke *word) {
 	wait := backoffFirst
 	for {
 		for _, h := range harnesses {
 			u.state(h, "running", "")
 		}
 		began := time.Now()
-		err := start(ctx, s.Source, agent.SourceStart{Harnesses: slices.Clone(harnesses), Publisher: u.r.Publisher(ctx, s.ID, harnesses), Roots: s.Roots})
+		err := start(ctx, s.Source, agent.SourceStart{Harnesses: slices.Clone(harnesses), Roots: s.Roots,
+			Publisher: listening{u.r.Publisher(ctx, s.ID, harnesses), spoke}})
+		spoke.say()
 		if ctx.Err() != nil {
 			return
 		}
