@@ -414,11 +414,12 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A session that no process can be shown for (a container) is a row without one.
-func TestWithoutAProcess(t *testing.T) {
+// Case P04: a session that no process can be shown for (a container) is a row
+// without one, and its folder is not called removed.
+func TestP04WithoutAProcess(t *testing.T) {
 	b := newBench(t, nil)
 	b.upsert(agent.Snapshot{ID: "s", Status: agent.StatusRunning, Cwd: "/workspace/app"})
-	if s := b.row("s"); s.Pid != 0 || s.Place.Kind != "none" || s.Link != "" {
+	if s := b.row("s"); s.Pid != 0 || s.Place.Kind != "external" || s.Place.WhyNot == "" || s.Link != "" || s.Project.Gone {
 		t.Errorf("%+v", s)
 	}
 	b.pub.Remove("h", "s")

@@ -257,6 +257,12 @@ func (r *Registry) session(x *row) *model.Session {
 	if s.Place.Kind == "" {
 		s.Place = model.Place{Kind: "none"}
 	}
+	if x.proc.IsZero() && x.chat == nil {
+		// A container or another machine writes its records (case P04): its folder is
+		// not one of ours, even where ours has the same name or is missing.
+		s.Place = model.Place{Kind: "external", External: true, WhyNot: "no process of it is visible here"}
+		s.Project.Gone = false
+	}
 	r.describe(x, s)
 	s.Stale = v.state == model.SessionRunning && v.rank != rankChat && !now.Before(x.heard.Add(r.o.StaleAfter))
 	if s.Cwd == "" {

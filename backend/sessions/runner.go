@@ -48,7 +48,7 @@ type running struct {
 	Source
 	cancel context.CancelFunc
 	done   chan struct{}
-	spoke  *word // of the run in progress
+	spoke  *word    // of the run in progress
 	with   []string // harnesses it runs for
 }
 
