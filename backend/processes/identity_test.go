@@ -4,13 +4,13 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 )
 
 // Case P03: a recorded pid that now belongs to something else is ended.
@@ -187,15 +187,16 @@ func TestExitWatcherSeesForeignProcesses(t *testing.T) {
 
 func TestExitWatcherClosesWithWatchesOpen(t *testing.T) {
 	c := shell(t, "sleep 600")
+	there := goleak.IgnoreCurrent()
 	w := NewExitWatcher()
 	for range 50 {
 		if _, err := w.Watch(c.Identity(), func() { t.Error("called") }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	before := runtime.NumGoroutine()
 	w.Close()
-	if after := runtime.NumGoroutine(); after > before-50 {
-		t.Errorf("%d goroutines before, %d after", before, after)
+	goleak.VerifyNone(t, there)
+	if _, err := w.Watch(c.Identity(), func() {}); err == nil {
+		t.Error("a closed watcher watches")
 	}
 }

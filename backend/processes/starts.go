@@ -32,9 +32,13 @@ type StartWatcher struct {
 // with processes that were alive just before; it should return soon. The
 // first scan only learns what is there already.
 func NewStartWatcher(started func([]Identity)) *StartWatcher {
+	return newStartWatcher(started, openEventStream)
+}
+
+func newStartWatcher(started func([]Identity), open func() (eventStream, error)) *StartWatcher {
 	w := &StartWatcher{started: started, path: PathHints, hint: make(chan struct{}, 1), quit: make(chan struct{})}
 	pids := make(chan []int)
-	if events, err := openEventStream(); err == nil {
+	if events, err := open(); err == nil {
 		w.path, w.events = PathConnector, events
 		w.done.Add(1)
 		go func() {
