@@ -159,8 +159,10 @@ func (s *session) stream(m *wire) {
 			st.kind = agent.ItemText
 		case "thinking":
 			st.kind = agent.ItemReasoning
-		case "tool_use", "server_tool_use", "mcp_tool_use":
-			s.rows.call(*ev.Block, m.ParentToolUseID, s.host.Time().UnixMilli())
+		case "tool_use":
+			if longInput[ev.Block.Name] { // its text takes a while to be written
+				s.rows.call(*ev.Block, m.ParentToolUseID, s.host.Time().UnixMilli())
+			}
 		}
 	case "content_block_delta":
 		if ev.Delta == nil || st.kind == "" {
@@ -181,6 +183,9 @@ func (s *session) stream(m *wire) {
 		}
 	}
 }
+
+// longInput are the tools whose call is shown before it is complete.
+var longInput = map[string]bool{"Write": true, "Edit": true, "NotebookEdit": true, "Agent": true, "Task": true}
 
 func (s *session) delta(st *streamed, parent string, index int, text string) {
 	if p, ok := st.shown[index]; ok {

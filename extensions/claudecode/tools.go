@@ -68,7 +68,7 @@ func toolItem(b block) agent.Item {
 	case "Edit", "MultiEdit", "NotebookEdit":
 		path := or(in.FilePath, in.NotebookPath)
 		it.Tool = agent.ToolEdit
-		it.Title = "Edit " + filepath.Base(path)
+		it.Title = on("Edit", path)
 		it.Detail.Edit = &agent.EditDetail{
 			Path: path, Old: in.OldString, New: or(in.NewString, in.NewSource),
 			Added: lines(or(in.NewString, in.NewSource)), Removed: lines(in.OldString),
@@ -76,12 +76,12 @@ func toolItem(b block) agent.Item {
 		it.Locations = []agent.Location{{Path: path}}
 	case "Write":
 		it.Tool = agent.ToolWrite
-		it.Title = "Write " + filepath.Base(in.FilePath)
+		it.Title = on("Write", in.FilePath)
 		it.Detail.Write = &agent.WriteDetail{Path: in.FilePath, Content: in.Content}
 		it.Locations = []agent.Location{{Path: in.FilePath}}
 	case "Read":
 		it.Tool = agent.ToolRead
-		it.Title = "Read " + filepath.Base(in.FilePath)
+		it.Title = on("Read", in.FilePath)
 		d := &agent.ReadDetail{Path: in.FilePath, From: in.Offset}
 		if in.Limit > 0 {
 			d.To = max(in.Offset, 1) + in.Limit - 1
@@ -269,6 +269,14 @@ func or(values ...string) string {
 		}
 	}
 	return ""
+}
+
+// on names what a tool works on, once it is known.
+func on(verb, path string) string {
+	if path == "" {
+		return verb
+	}
+	return verb + " " + filepath.Base(path)
 }
 
 func firstLine(s string) string {
