@@ -15,7 +15,8 @@ const (
 // four scans a second.
 const hintGap = 250 * time.Millisecond
 
-// StartWatcher tells of processes that started a program (exec). It runs
+// StartWatcher tells of processes that started a program (exec); one that
+// execs again is told again. It runs
 // nothing while nothing happens and has no timer of its own but the one-shot
 // that spreads scans.
 type StartWatcher struct {
@@ -25,7 +26,14 @@ type StartWatcher struct {
 	quit    chan struct{}
 	events  eventStream
 	done    sync.WaitGroup
-	known   map[int]Identity // by the scanning goroutine
+	known   map[int]seen // by the scanning goroutine
+}
+
+// seen is a process as a scan found it. A scan may come between its fork and
+// its exec; with another name it is told again.
+type seen struct {
+	id   Identity
+	comm string
 }
 
 // NewStartWatcher starts one. started is called from one goroutine at a time
@@ -144,14 +152,14 @@ func (w *StartWatcher) scan(tell bool) {
 	if err != nil {
 		return
 	}
-	now := make(map[int]Identity, t.Len())
+	now := make(map[int]seen, t.Len())
 	var fresh []Identity
 	for pid, p := range t.procs {
 		if p.Zombie {
 			continue
 		}
-		now[pid] = p.Identity
-		if w.known[pid] != p.Identity {
+		now[pid] = seen{p.Identity, p.Comm}
+		if w.known[pid] != now[pid] {
 			fresh = append(fresh, p.Identity)
 		}
 	}
