@@ -377,7 +377,7 @@ func (c *chat) drop(a *ask, state model.CardState) {
 	for _, w := range a.askers {
 		w.reply(agent.ApprovalAnswer{Canceled: true})
 	}
-	if a.card.State != state || state == model.CardSent {
+	if a.card.State != state {
 		a.card.State = state
 		if !a.foreign {
 			c.storeCard(a.card)

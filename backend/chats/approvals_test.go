@@ -93,6 +93,7 @@ func TestA02AnsweredTwice(t *testing.T) {
 	s := newStage(t)
 	id, sc := s.running()
 	for i := range 1000 {
+		s.log.clear()
 		rid := fmt.Sprintf("q%d", i)
 		out := askFor(sc, ctx, runTool(rid))
 		s.card(rid, model.CardOpen, 1)

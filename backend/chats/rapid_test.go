@@ -24,9 +24,7 @@ func TestAnyInterleavingKeepsTheRules(t *testing.T) {
 	chats := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		chats++
-		s.log.mu.Lock()
-		s.log.list = nil
-		s.log.mu.Unlock()
+		s.log.clear()
 		for len(s.agent.scenes) > 0 {
 			<-s.agent.scenes
 		}

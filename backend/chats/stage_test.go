@@ -173,6 +173,12 @@ func (r *record) all() []event {
 	return append([]event{}, r.list...)
 }
 
+func (r *record) clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = nil
+}
+
 func (r *record) watch(hook func(event)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

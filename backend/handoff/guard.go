@@ -28,7 +28,9 @@ func (m *Manager) MayWrite(ctx context.Context, c chats.Claim) error {
 	}
 	o, err := h.Handover.Owner(ctx, *c.Handle, ignore(c.Pid))
 	if err != nil {
-		m.giveUp(ctx, w)
+		if c.Pid == 0 {
+			m.giveUp(ctx, w)
+		}
 		return chats.Fail(chats.CodeNotOwner, "It is unclear who owns the session (%v), so nothing was written.", err)
 	}
 	if !foreign(o, c.Pid) {
