@@ -43,7 +43,10 @@ func (h *Host) bindHost() {
 	api.Handle(s, "harnesses.list", func(context.Context, *api.Caller, api.None) (api.Harnesses, error) {
 		return api.Harnesses{Harnesses: h.harnesses.all()}, nil
 	})
-	api.HandleConcurrent(s, "harnesses.setEnabled", func(_ context.Context, _ *api.Caller, r api.HarnessSwitch) (api.Harnesses, error) {
+	api.HandleConcurrent(s, "harnesses.setEnabled", func(_ context.Context, c *api.Caller, r api.HarnessSwitch) (api.Harnesses, error) {
+		if err := h.person(c, "switch agents on and off"); err != nil {
+			return api.Harnesses{}, err
+		}
 		if _, _, ok := h.harnesses.Harness(r.Harness); !ok {
 			return api.Harnesses{}, notFound("There is no agent %q.", r.Harness)
 		}
@@ -83,6 +86,21 @@ func (h *Host) goodbye(_ context.Context, c *api.Caller, r api.Goodbye) (api.Goo
 	return res, nil
 }
 
+// person refuses a caller that is not proved to be one (DECISIONS 13). Beside
+// answers it guards what would make answering needless: settings, the mode a
+// chat begins in, and typing into a terminal of ours, where everything that
+// runs counts as a person's.
+func (h *Host) person(c *api.Caller, what string) error {
+	if _, err := h.people.who(c.Pid); err != nil {
+		h.log.Warn("refused to a caller that is no person", "what", what, "pid", c.Pid, "err", err)
+		return &api.Error{
+			Code:    api.CodeNotAllowed,
+			Message: "Only a person may " + what + ": " + err.Error() + ". Do it in the window, or in a terminal in which no agent runs the command.",
+		}
+	}
+	return nil
+}
+
 // caller is who asks, as the chats know it. Where is set for a person.
 func (h *Host) caller(c *api.Caller) chats.Caller {
 	who := chats.Caller{Pid: c.Pid, By: c.Client()}
@@ -99,7 +117,12 @@ func (h *Host) bindChats() {
 	api.Handle(s, "chats.list", func(context.Context, *api.Caller, api.None) (api.Chats, error) {
 		return api.Chats{Chats: fit(h.chats.List())}, nil
 	})
-	api.HandleConcurrent(s, "chats.create", func(ctx context.Context, _ *api.Caller, r api.CreateChat) (api.ChatResult, error) {
+	api.HandleConcurrent(s, "chats.create", func(ctx context.Context, c *api.Caller, r api.CreateChat) (api.ChatResult, error) {
+		if r.Mode != "" || len(r.Features) > 0 || len(r.Options) > 0 {
+			if err := h.person(c, "choose the mode or the options of a chat"); err != nil {
+				return api.ChatResult{}, err
+			}
+		}
 		sum, err := h.chats.Create(ctx, chats.CreateRequest{
 			ClientID: r.ClientID, Harness: r.Harness, Kind: r.Kind, Cwd: r.Cwd, Title: r.Title, Model: r.Model,
 			Mode: r.Mode, Thinking: r.Thinking, Features: r.Features, Options: r.Options, Adopt: r.Adopt,
@@ -220,7 +243,10 @@ func (h *Host) bindSettings() {
 	api.Handle(s, "settings.get", func(context.Context, *api.Caller, api.None) (api.SettingsResult, error) {
 		return api.SettingsResult{Settings: h.settings.Get()}, nil
 	})
-	api.HandleConcurrent(s, "settings.set", func(_ context.Context, _ *api.Caller, r api.SetSettings) (api.SettingsResult, error) {
+	api.HandleConcurrent(s, "settings.set", func(_ context.Context, c *api.Caller, r api.SetSettings) (api.SettingsResult, error) {
+		if err := h.person(c, "change settings"); err != nil {
+			return api.SettingsResult{}, err
+		}
 		got, err := h.settings.Set(r.Path, r.Value)
 		return api.SettingsResult{Settings: got}, err
 	})

@@ -12,7 +12,10 @@ func (h *Host) bindTerminals() {
 	api.Handle(s, "terminals.list", func(context.Context, *api.Caller, api.None) (api.Terminals, error) {
 		return api.Terminals{Terminals: orEmpty(h.terminals.List())}, nil
 	})
-	api.Handle(s, "terminals.create", func(ctx context.Context, _ *api.Caller, r api.CreateTerminal) (api.TerminalResult, error) {
+	api.Handle(s, "terminals.create", func(ctx context.Context, c *api.Caller, r api.CreateTerminal) (api.TerminalResult, error) {
+		if err := h.person(c, "open a terminal"); err != nil {
+			return api.TerminalResult{}, err
+		}
 		t, err := h.terminals.Create(ctx, terminals.CreateSpec{
 			Cwd: r.Cwd, Argv: r.Argv, Env: r.Env, Cols: r.Cols, Rows: r.Rows, Title: r.Title,
 		})
@@ -45,6 +48,9 @@ func (h *Host) bindTerminals() {
 
 // attach shows a terminal on the caller's connection.
 func (h *Host) attach(_ context.Context, c *api.Caller, r api.AttachTerminal) (api.Attached, error) {
+	if err := h.person(c, "type into a terminal"); err != nil {
+		return api.Attached{}, err
+	}
 	end := &viewer{attached: make(chan struct{})}
 	stream := c.OpenStream(end)
 	if stream == nil {

@@ -103,32 +103,48 @@ func (p *program) withChat(ctx context.Context, id string, f func(*session, mode
 
 func (p *program) attachCommand() *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
-		Use: "attach CHAT", Short: "Show a chat and what happens in it, until Ctrl-C", Args: args(1, "one chat"),
+		Use: "attach CHAT|TERMINAL", Short: "Show a chat or a terminal and what happens in it", Args: args(1, "one chat or terminal"),
+		Long: "Shows a chat until Ctrl-C. A terminal of Whippletree is shown and typed into until its program ends or Ctrl-] is typed.",
 		RunE: func(c *cobra.Command, a []string) error {
 			ctx := c.Context()
-			return p.withChat(ctx, a[0], func(s *session, chat model.ChatSummary) error {
-				var to watcher
-				if p.json {
-					l := newLines(p.out)
-					l.begin(chat)
-					to = l
-				} else {
-					pl := newPlain(p.out, p.err, func(c model.ApprovalCard) { p.asked(ctx, s, c) })
-					pl.user = true
-					to = pl
-				}
-				if err := newFollower(to, "").start(ctx, s.Client, chat.ID, true); err != nil {
+			return p.with(ctx, func(s *session) error {
+				ours, err := isOurTerminal(ctx, s, a[0])
+				if err != nil {
 					return err
 				}
-				select {
-				case <-ctx.Done():
-					return nil
-				case <-s.Done():
-					return fail(exitInterrupted, "whippletree attach "+chat.ID, "the host ended")
+				if ours {
+					return p.attachTerminal(ctx, s, a[0])
 				}
+				chat, err := p.find(ctx, s, a[0])
+				if err != nil {
+					return err
+				}
+				return p.attachChat(ctx, s, chat)
 			})
 		},
 	})
+}
+
+func (p *program) attachChat(ctx context.Context, s *session, chat model.ChatSummary) error {
+	var to watcher
+	if p.json {
+		l := newLines(p.out)
+		l.begin(chat)
+		to = l
+	} else {
+		pl := newPlain(p.out, p.err, func(c model.ApprovalCard) { p.asked(ctx, s, c) })
+		pl.user = true
+		to = pl
+	}
+	if err := newFollower(to, "").start(ctx, s.Client, chat.ID, true); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.Done():
+		return fail(exitInterrupted, "whippletree attach "+chat.ID, "the host ended")
+	}
 }
 
 func (p *program) sendCommand() *cobra.Command {

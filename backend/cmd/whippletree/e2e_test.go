@@ -60,6 +60,13 @@ func TestOnlyAPersonAnswers(t *testing.T) {
 	if strings.TrimSpace(r.out) != "6" {
 		t.Errorf("double-forked: %+v", r)
 	}
+	// What would make an answer needless is a person's as well.
+	if r := w.cli("run", "--provider", "rehearsal", "--mode", "free", "edit"); r.code != exitNotAllowed {
+		t.Errorf("a mode below no terminal: %+v", r)
+	}
+	if _, err := api.Call[api.TerminalResult](t.Context(), w.client(api.ClientOptions{}), "terminals.create", api.CreateTerminal{Argv: []string{binary, "approve", card.ID, "yes"}}); codeText(err) != api.CodeNotAllowed {
+		t.Errorf("a terminal below no terminal: %v", err)
+	}
 	if r := w.person("approve", card.ID, "no-such-option"); r.code != exitUsage {
 		t.Errorf("an option that was not offered: %+v", r)
 	}
@@ -250,10 +257,11 @@ func TestLeases(t *testing.T) {
 		w.t = t
 		h := w.start(binary, "serve")
 		c := w.client(lease)
-		for path, value := range map[string]string{"general.keepRunning": "true"} {
-			if _, err := api.Call[api.SettingsResult](t.Context(), c, "settings.set", api.SetSettings{Path: path, Value: json.RawMessage(value)}); err != nil {
-				t.Fatal(err)
-			}
+		if r := w.cli("settings", "set", "general.keepRunning", "true"); r.code != exitNotAllowed {
+			t.Errorf("settings of a command below no terminal: %+v", r)
+		}
+		if r := w.person("settings", "set", "general.keepRunning", "true"); r.code != 0 {
+			t.Errorf("%+v", r)
 		}
 		if r, err := api.Call[api.GoodbyeResult](t.Context(), c, "host.goodbye", api.Goodbye{}); err != nil || r.Ending {
 			t.Errorf("%+v %v", r, err)

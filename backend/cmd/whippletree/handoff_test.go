@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -19,11 +20,12 @@ type screen struct {
 	seen chan struct{}
 }
 
-func (s *screen) add(b []byte) {
+func (s *screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text.Write(b)
 	s.look()
+	return len(b), nil
 }
 
 func (s *screen) look() {
@@ -83,8 +85,14 @@ func TestHandoffToATabAndBack(t *testing.T) {
 		t.Fatalf("%+v %v", list, err)
 	}
 	var view screen
-	st, _, err := c.Attach(t.Context(), api.AttachTerminal{ID: list.Terminals[0].ID, Cols: 100, Rows: 30, Focus: true}, api.TerminalReader{Replay: view.add, Output: view.add})
+	// A person looks into the tab from another terminal.
+	tab := w.command(terminalProgram, "-c", `"$@"; exit $?`, "sh", binary, "attach", list.Terminals[0].ID)
+	keys, err := tab.StdinPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	tab.Stdout, tab.Stderr = &view, &view
+	if err := tab.Start(); err != nil {
 		t.Fatal(err)
 	}
 	for s := range where {
@@ -93,12 +101,15 @@ func TestHandoffToATabAndBack(t *testing.T) {
 		}
 	}
 	within(t, view.expect("Rehearsal"))
-	if err := st.Input([]byte("typed in the terminal\r")); err != nil {
+	if _, err := io.WriteString(keys, "typed in the terminal\r"); err != nil {
 		t.Fatal(err)
 	}
 	within(t, view.expect("typed in the terminal"))
 	if r := w.cli("takeback", chat.ID, "--force"); r.code != 0 {
 		t.Fatalf("%+v\nscreen: %q", r, view.text.String())
+	}
+	if err := tab.Wait(); err != nil { // the tab's program ended
+		t.Errorf("attach: %v", err)
 	}
 	if got := w.chats()[0]; got.Hand.State != model.HandApp {
 		t.Errorf("%+v", got.Hand)

@@ -63,12 +63,11 @@ func (a *assembly) event(e api.Event) {
 // 100,000 deltas of the agent's pipe reach the socket in order, none lost.
 func TestHundredThousandDeltas(t *testing.T) {
 	const deltas = 100_000
-	w := newWorld(t, "{}")
+	w := newWorld(t, fmt.Sprintf(`{"harnesses": {"rehearsal": {"args": ["--pace", "none", "--deltas", "%d"]}}}`, deltas))
 	w.serve("--keep")
 	c := w.client(api.ClientOptions{})
 	made, err := api.Call[api.ChatResult](t.Context(), c, "chats.create", api.CreateChat{
 		ClientID: "load", Harness: "rehearsal", Kind: agent.KindWorkspace, Cwd: w.work,
-		Options: json.RawMessage(fmt.Sprintf(`{"deltas":%d,"pace":"none"}`, deltas)),
 	})
 	if err != nil {
 		t.Fatal(err)
