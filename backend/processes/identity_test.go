@@ -74,15 +74,19 @@ func TestCaseP08_UnreadableProcessFacts(t *testing.T) {
 	_ = zombie.Wait()
 
 	long := strings.Repeat("x", 120<<10) // the most one argument may have
-	args := []string{"-c", "sleep 600; true"}
+	args := []string{"-c", "read x"}
 	for range 14 {
 		args = append(args, long)
 	}
 	big := exec.Command("sh", args...)
+	stdin, err := big.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := big.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = big.Process.Kill(); _ = big.Wait() }()
+	defer func() { _ = stdin.Close(); _ = big.Wait() }()
 	waitFor(t, func() bool { argv, err := Argv(big.Process.Pid); return err == nil && len(argv) > 0 })
 	argv, err := Argv(big.Process.Pid)
 	if err != nil || len(argv) != 17 || argv[16] != long {

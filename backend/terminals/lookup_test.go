@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/whippletree-app/whippletree/backend/processes"
@@ -25,7 +26,7 @@ func TestBindingByAncestry(t *testing.T) {
 		}
 		return path
 	}
-	agent := write("agent", "#!/bin/sh\necho $$ > \"$1.tmp\"\nmv \"$1.tmp\" \"$1\"\nwhile :; do sleep 600; done\n")
+	agent := write("agent", "#!/bin/sh\necho $$ > \"$1.tmp\"\nmv \"$1.tmp\" \"$1\"\nexec sleep 600\n")
 	inner := write("inner", "#!/bin/sh\n"+agent+" \"$1\"\nexit\n")
 	wrap := write("wrap", "#!/bin/sh\nenv WRAPPED=1 sh -c '"+inner+" \"$1\"; true' x \"$1\"\ntrue\n")
 
@@ -56,23 +57,12 @@ func TestBindingByAncestry(t *testing.T) {
 	if err := decoy.Start(); err != nil {
 		t.Fatal(err)
 	}
-	third := 0
+	third := started("pid3")
 	defer func() {
-		_ = decoy.Process.Kill()
+		_ = mustIdentify(t, third).Signal(syscall.SIGKILL) // its wrappers end with it
 		_ = decoy.Wait()
-		if table, err := processes.Snapshot(); err == nil {
-			for _, p := range table.All() {
-				if argv, err := processes.Argv(p.Pid); err == nil && strings.Contains(strings.Join(argv, " "), dir) {
-					_ = p.Signal(9)
-					for _, c := range table.Children(p.Pid) {
-						_ = c.Signal(9)
-					}
-				}
-			}
-		}
 	}()
 	first, second := started("pid1"), started("pid2")
-	third = started("pid3")
 
 	table, err := processes.Snapshot()
 	if err != nil {
@@ -117,7 +107,7 @@ func TestBindingByAncestry(t *testing.T) {
 	if got, _ := f.ByPid(own); got != one.ID {
 		t.Errorf("in its own session: %q", got)
 	}
-	_ = mustIdentify(t, own).Signal(9)
+	_ = mustIdentify(t, own).Signal(syscall.SIGKILL)
 }
 
 func mustIdentify(t *testing.T, pid int) processes.Identity {

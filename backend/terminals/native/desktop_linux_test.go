@@ -185,7 +185,7 @@ func TestCaseP01_TmuxCutsTheParentChain(t *testing.T) {
 	socket := filepath.Join(tmp, "t1")
 	pids := filepath.Join(tmp, "agent")
 	agent := filepath.Join(tmp, "agent.sh")
-	if err := os.WriteFile(agent, []byte("#!/bin/sh\necho $$ > "+pids+".new\nmv "+pids+".new "+pids+"\nwhile :; do sleep 600; done\n"), 0o700); err != nil {
+	if err := os.WriteFile(agent, []byte("#!/bin/sh\necho $$ > "+pids+".new\nmv "+pids+".new "+pids+"\nexec sleep 600\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	tmux := func(args ...string) string {
