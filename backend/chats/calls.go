@@ -35,7 +35,9 @@ func (m *Manager) Get(ctx context.Context, id string, marks ...func()) (out mode
 // fit one payload.
 func (m *Manager) Rows(ctx context.Context, id string, before, after int64, limit int) (rows []model.Row, total int64, err error) {
 	err = m.with(ctx, id, func(c *chat) error {
-		c.save()
+		if err := c.saveNow(ctx); err != nil {
+			c.storeFault(err) // a full disk must not hide what is there
+		}
 		rows, err = c.rows(ctx, before, after, limit)
 		total = c.tl.last
 		return err
@@ -45,10 +47,7 @@ func (m *Manager) Rows(ctx context.Context, id string, before, after int64, limi
 
 // Content returns a chunk of a field that is shortened in its row.
 func (m *Manager) Content(ctx context.Context, id, itemID, field string, offset int64) (text string, next, size int64, err error) {
-	err = m.with(ctx, id, func(c *chat) error {
-		c.save()
-		return nil
-	})
+	err = m.with(ctx, id, func(c *chat) error { return c.saveNow(ctx) })
 	if err != nil {
 		return "", 0, 0, err
 	}

@@ -201,6 +201,58 @@ func TestStreamingRowsAreStoredProvisionally(t *testing.T) {
 	}
 }
 
+// A snapshot taken at any moment holds what was published before it, and what is
+// published after it fits to it.
+func TestASnapshotFitsToTheEventsAfterIt(t *testing.T) {
+	s := newStage(t, func(o *Options) { o.Frame = time.Nanosecond })
+	id, sc := s.running()
+	go func() {
+		for i := range 400 {
+			if i%40 == 0 {
+				sc.say(fmt.Sprint("t", i/40), "", false)
+			}
+			sc.Append(fmt.Sprint("t", i/40), "word ")
+		}
+		sc.done()
+	}()
+	for range 30 {
+		v := &view{t: t, rows: map[string]*model.Row{}}
+		var mu sync.Mutex
+		marked := false
+		// The events after the mark wait until the snapshot's rows are in place,
+		// as the hub holds them.
+		var held []event
+		s.log.watch(func(e event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if marked && e.topic == topicChat+id {
+				held = append(held, e)
+			}
+		})
+		c, err := s.m.Get(ctx, id, func() {
+			mu.Lock()
+			defer mu.Unlock()
+			marked = true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range c.Items {
+			v.rows[r.ID] = &r
+		}
+		if _, err := s.m.Get(ctx, id); err != nil { // lets some events pass
+			t.Fatal(err)
+		}
+		s.log.watch(nil)
+		mu.Lock()
+		for _, e := range held {
+			v.see(e)
+		}
+		mu.Unlock()
+	}
+	s.ends(id, 1)
+}
+
 func BenchmarkAppend(b *testing.B) {
 	c := &chat{m: &Manager{o: Options{Publisher: discard{}}}, topic: "chat:x"}
 	c.m.o.defaults()

@@ -414,6 +414,14 @@ func TestBigContentIsShortenedAndFetched(t *testing.T) {
 	if b, _ := json.Marshal(c); len(b) > agent.LimitPayloadBytes {
 		t.Fatalf("the snapshot has %d bytes", len(b))
 	}
+	if r := c.Items[1]; r.Cut["output"] != int64(len(big)) || r.OutputSize != len(big) {
+		t.Fatal(r.Cut, r.OutputSize)
+	}
+	for _, e := range s.log.all() {
+		if r, ok := e.data.(model.Row); ok && r.ID == "x1" && (r.Cut["output"] != int64(len(big)) || r.Output != c.Items[1].Output) {
+			t.Fatal("the event and the page differ")
+		}
+	}
 	var got strings.Builder
 	for off := int64(0); ; {
 		text, next, size, err := s.m.Content(ctx, id, "x1", "output", off)

@@ -15,7 +15,9 @@ const payloadBytes = agent.LimitPayloadBytes - 4<<10
 // Cut. What JSON escaping or many fields still make too long loses its bodies;
 // the whole of everything is fetched by id.
 func shown(row model.Row) model.Row {
-	row = store.Shorten(row)
+	if row.Cut == nil { // a row that the store gave out is shortened already
+		row = store.Shorten(row)
+	}
 	if rough(row) < payloadBytes/6 {
 		return row
 	}

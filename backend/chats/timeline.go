@@ -27,6 +27,7 @@ type line struct {
 	whole     bool // the next event must be the whole row
 	dirty     bool // something is unpublished
 	unsaved   bool // something is not stored
+	saved     int  // bytes of buf that were stored last
 	last      time.Time
 }
 
@@ -319,20 +320,34 @@ func (c *chat) settle(l *line) {
 	c.publish(eventRow, shown(row))
 }
 
-// save stores the streaming rows as provisional ones, without waiting.
+// save stores the streaming rows as provisional ones, without waiting. A very
+// long text is written anew only when it grew by a fifth: the cost of storing it
+// while it streams stays in proportion to its length.
 func (c *chat) save() {
-	var rows []model.Row
-	for _, l := range c.ordered() {
-		if l.unsaved {
-			rows = append(rows, l.full())
-			l.unsaved = false
-		}
+	id, rows := c.id, c.unsaved(false)
+	if len(rows) > 0 {
+		_ = c.m.o.Store.Send(func(tx *store.Tx) error { return tx.PutRows(id, rows...) }, nil)
 	}
+}
+
+// saveNow makes the store hold every row, for a page that is read from it.
+func (c *chat) saveNow(ctx context.Context) error {
+	rows := c.unsaved(true)
 	if len(rows) == 0 {
-		return
+		return nil
 	}
-	id := c.id
-	_ = c.m.o.Store.Send(func(tx *store.Tx) error { return tx.PutRows(id, rows...) }, nil)
+	return typed(c.m.o.Store.PutRows(ctx, c.id, rows...))
+}
+
+func (c *chat) unsaved(all bool) (rows []model.Row) {
+	for _, l := range c.ordered() {
+		if !l.unsaved || (!all && len(l.buf) > 256<<10 && len(l.buf) < l.saved*6/5) {
+			continue
+		}
+		rows = append(rows, l.full())
+		l.unsaved, l.saved = false, len(l.buf)
+	}
+	return rows
 }
 
 // ordered are the lines in the order of their places.

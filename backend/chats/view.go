@@ -136,7 +136,9 @@ func (c *chat) publishDetail() {
 
 // snapshot is the chat at its tail.
 func (c *chat) snapshot(ctx context.Context) (model.Chat, error) {
-	c.save()
+	if err := c.saveNow(ctx); err != nil {
+		c.storeFault(err) // a full disk must not hide the chat
+	}
 	now := c.now()
 	for _, l := range c.ordered() {
 		// What is published before the snapshot is in it; what comes later
