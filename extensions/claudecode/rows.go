@@ -21,8 +21,13 @@ type rows struct {
 }
 
 func newRows(emit func(agent.Item)) *rows {
+	named := func(it agent.Item) {
+		if it.ID != "" { // a record without an id cannot be told apart from others
+			emit(it)
+		}
+	}
 	return &rows{
-		emit: emit, tools: map[string]*agent.Item{}, inputs: map[string]block{},
+		emit: named, tools: map[string]*agent.Item{}, inputs: map[string]block{},
 		counts: map[string]int{}, parents: map[string]string{},
 	}
 }
@@ -92,6 +97,9 @@ func (rs *rows) assistant(r *record, index int) {
 
 // call opens (or completes the description of) a tool row.
 func (rs *rows) call(b block, parent string, at int64) {
+	if b.ID == "" {
+		return
+	}
 	it := toolItem(b)
 	it.ParentID, it.At, it.StartedAt = parent, at, at
 	if old := rs.tools[b.ID]; old != nil {

@@ -417,3 +417,46 @@ func FuzzRegistryEntry(f *testing.F) {
 		}
 	})
 }
+
+// FuzzStream feeds lines of the structured mode to the reader.
+func FuzzStream(f *testing.F) {
+	for _, name := range []string{"08-task", "20-err-drop", "12-interrupt-bash"} {
+		data, err := os.ReadFile(filepath.Join("testdata", "captures", name+".jsonl"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		var lines []string
+		for line := range strings.Lines(string(data)) {
+			var fr frame
+			if json.Unmarshal([]byte(line), &fr) == nil && fr.Dir == "out" && len(fr.M) < 4000 {
+				lines = append(lines, string(fr.M))
+			}
+		}
+		f.Add(strings.Join(lines[:min(len(lines), 40)], "\n"))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s := &session{
+			host: &agentkit.Host{}, events: &listener{catalog: make(chan agent.Catalog, 1)}, launch: &launch{},
+			streams: map[string]*streamed{}, replies: map[string]chan controlReply{}, asked: map[string]*asked{},
+			clients: map[string]string{},
+		}
+		s.rows = newRows(func(it agent.Item) {
+			for _, is := range agent.ValidateItem(it) {
+				if is.Path == "$.id" && is.Message == "must not be empty" {
+					t.Errorf("a row without an id: %+v", it)
+				}
+			}
+		})
+		for line := range strings.Lines(text) {
+			var m wire
+			if lenient([]byte(line), &m) != nil || m.Type == "control_request" {
+				continue
+			}
+			s.handle(&m, []byte(line))
+		}
+		s.settle(agent.OutcomeFailed)
+		if len(s.rows.tools) != 0 {
+			t.Error("a tool stayed open")
+		}
+	})
+}
