@@ -89,8 +89,8 @@ func units(agents []Step) []Step {
 		goTest,
 		{ID: "svelte-check", Title: "types and warnings of the front end", Dir: "frontend",
 			Argv: []string{"npm", "run", "--silent", "check"}},
-		{ID: "vitest", Title: "front-end unit tests", Dir: "frontend", Count: countVitest,
-			Argv: []string{"npx", "vitest", "run", "--reporter=json"}},
+		{ID: "vitest", Title: "front-end unit tests", Dir: "frontend", Count: countVitest, Report: report("vitest"),
+			Argv: []string{"npx", "vitest", "run", "--reporter=default", "--reporter=json", "--outputFile.json=" + report("vitest")}},
 	}
 }
 
@@ -106,12 +106,29 @@ func builds() []Step {
 
 func browser() Step {
 	s := Step{ID: "browser", Title: "Chromium and Playwright against the real host", Dir: "frontend",
-		After: []string{"core"}, Limit: 8 * time.Minute, Count: countPlaywright,
-		Argv: []string{"npx", "playwright", "test", "--reporter=json"}}
+		After: []string{"core"}, Limit: 15 * time.Minute, Count: countPlaywright, Report: report("playwright"),
+		Argv: []string{"npx", "playwright", "test", "--reporter=list,json"},
+		Env: []string{
+			"PLAYWRIGHT_JSON_OUTPUT_FILE=" + report("playwright"),
+			"WHIPPLETREE_BIN=" + absolute(filepath.Join("build", "bin", "whippletree")),
+		}}
 	if _, err := os.Stat("frontend/playwright.config.ts"); err != nil {
 		s.Absent = "frontend/playwright.config.ts is missing"
 	}
 	return s
+}
+
+// report is where a runner of tests writes what Count reads.
+func report(name string) string {
+	return absolute(filepath.Join("build", "cache", "logs", name+".json"))
+}
+
+// absolute is for steps that run in another folder.
+func absolute(path string) string {
+	if p, err := filepath.Abs(path); err == nil {
+		return p
+	}
+	return path
 }
 
 func window() Step {
