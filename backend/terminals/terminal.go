@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/model"
@@ -303,56 +301,6 @@ func (t *terminal) wake() {
 	}
 }
 
-// read hands the program's output to run until the last bit, one buffer of
-// two being filled while the other is worked on.
-func (t *terminal) read(leaderEnded <-chan struct{}) {
-	defer t.done.Done()
-	defer close(t.reads)
-	stop := make(chan struct{})
-	defer close(stop)
-	var last time.Time
-	t.done.Add(1)
-	go func() {
-		// Whoever inherited the terminal and left the session keeps it open; the
-		// leader's end is the end all the same.
-		defer t.done.Done()
-		select {
-		case <-leaderEnded:
-			_ = t.f.SetReadDeadline(time.Now().Add(drainDelay))
-		case <-stop:
-		}
-	}()
-	for {
-		var buf []byte
-		select {
-		case buf = <-t.free:
-		case <-t.quit:
-			return
-		}
-		n, err := t.f.Read(buf)
-		if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
-			if last.IsZero() {
-				last = time.Now().Add(drainAtMost)
-			}
-			// It may have passed while reading was paused, with output waiting.
-			if time.Now().Before(last) {
-				_ = t.f.SetReadDeadline(time.Now().Add(drainDelay / 10))
-				n, err = t.f.Read(buf)
-			}
-		}
-		if n > 0 {
-			select {
-			case t.reads <- buf[:n]:
-			case <-t.quit:
-				return
-			}
-		}
-		if err != nil && !(n > 0 && errors.Is(err, os.ErrDeadlineExceeded)) {
-			return // EIO and EOF are the end of a terminal
-		}
-	}
-}
-
 // close ends everything of the terminal and waits for it.
 func (t *terminal) close(ctx context.Context) error {
 	t.mu.Lock()
@@ -376,96 +324,4 @@ func (t *terminal) close(ctx context.Context) error {
 		t.m.opt.Ledger.Ended(t.leader)
 	}
 	return nil
-}
-
-// wait reaps the leader as soon as it has ended, whoever still holds the
-// terminal open.
-func (t *terminal) wait(ended chan<- struct{}) {
-	defer t.done.Done()
-	gone := make(chan struct{})
-	if stop, err := t.m.exits.Watch(t.leader, func() { close(gone) }); err == nil {
-		select { // without a thread
-		case <-gone:
-		case <-t.quit: // its leader was killed, even if the watcher is closed already
-			stop()
-		}
-	}
-	_ = t.cmd.Wait()
-	e := processes.Exit{Code: t.cmd.ProcessState.ExitCode(), At: time.Now()}
-	if ws, ok := t.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		e.Signal = ws.Signal()
-	}
-	close(ended)
-	t.exited <- e // buffered
-}
-
-// inputQueue orders what is written to the program: keys and answers.
-type inputQueue struct {
-	mu     sync.Mutex
-	buf    []byte
-	filled chan struct{}
-	closed bool
-}
-
-func (q *inputQueue) add(p []byte, limit int) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return ErrClosed
-	}
-	if len(q.buf)+len(p) > limit {
-		return ErrInputFull
-	}
-	q.buf = append(q.buf, p...)
-	select {
-	case q.filled <- struct{}{}:
-	default:
-	}
-	return nil
-}
-
-func (q *inputQueue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.closed {
-		q.closed = true
-		close(q.filled)
-	}
-}
-
-func (q *inputQueue) drain(w io.Writer) {
-	for range q.filled {
-		for {
-			q.mu.Lock()
-			b := q.buf
-			q.buf = nil
-			q.mu.Unlock()
-			if len(b) == 0 {
-				break
-			}
-			if _, err := w.Write(b); err != nil {
-				break // closed, or the program is gone: its end is told elsewhere
-			}
-		}
-	}
-}
-
-func (t *terminal) input(p []byte) error {
-	if err := t.in.add(p, maxInput); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	bell := t.info.Bell
-	t.mu.Unlock()
-	if bell {
-		t.update(func(i *model.Terminal) { i.Bell = false })
-		t.wake()
-	}
-	return nil
-}
-
-// write hands keys and answers to the program until the terminal is closed.
-func (t *terminal) write() {
-	defer t.done.Done()
-	t.in.drain(t.f)
 }
