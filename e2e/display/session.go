@@ -55,7 +55,7 @@ func Start(dir string) (*Session, error) {
 	line, err := bufio.NewReader(r).ReadString('\n')
 	if err != nil {
 		s.Stop()
-		return nil, fmt.Errorf("Xvfb gave no display: %w", err)
+		return nil, fmt.Errorf("no display from Xvfb: %w", err)
 	}
 	s.name = ":" + strings.TrimSpace(line)
 	if err := s.startBus(dir); err != nil {
