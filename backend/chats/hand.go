@@ -25,7 +25,12 @@ type Released struct {
 	Handle                agent.Handle
 	Cwd                   string
 	Model, Mode, Thinking string
-	Pid                   int // of the agent that was let go of, 0: none lived
+	Pid                   int // of the agent that lives or was let go of, 0: none
+	// Own are the processes of ours that may still be seen to have the session:
+	// the living agent and one that is just ending. Starting says that one is
+	// being started whose process is not known yet.
+	Own      []int
+	Starting bool
 	Applied               agent.Position
 	Hand                  model.Hand
 }
@@ -93,8 +98,14 @@ func (c *chat) inspect() Released {
 	if c.rec.Handle != nil {
 		rel.Handle = *c.rec.Handle
 	}
-	if c.live != nil {
-		rel.Pid = c.live.ready.Pid
+	if l := c.live; l != nil {
+		rel.Pid = l.ready.Pid
+		rel.Starting = l.ready.Pid == 0
+	}
+	for _, l := range []*link{c.live, c.previous} {
+		if l != nil && l.ready.Pid > 0 {
+			rel.Own = append(rel.Own, l.ready.Pid)
+		}
 	}
 	return rel
 }

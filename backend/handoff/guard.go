@@ -3,6 +3,7 @@ package handoff
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -26,14 +27,18 @@ func (m *Manager) MayWrite(ctx context.Context, c chats.Claim) error {
 	if err != nil {
 		return nil // an agent that cannot be handed over has no other face
 	}
-	o, err := h.Handover.Owner(ctx, *c.Handle, ignore(c.Pid))
+	var own []int
+	if c.Pid > 0 {
+		own = []int{c.Pid}
+	}
+	o, err := h.Handover.Owner(ctx, *c.Handle, own)
 	if err != nil {
 		if c.Pid == 0 {
 			m.giveUp(ctx, w)
 		}
 		return chats.Fail(chats.CodeNotOwner, "It is unclear who owns the session (%v), so nothing was written.", err)
 	}
-	if !foreign(o, c.Pid) {
+	if !foreign(o, own) {
 		m.watchOver(w, h, *c.Handle)
 		return nil
 	}
@@ -59,38 +64,26 @@ func (m *Manager) LetGo(c chats.Claim) {
 	}
 }
 
-func ignore(pid int) []int {
-	if pid <= 0 {
-		return nil
-	}
-	return []int{pid}
-}
-
-// foreign says that somebody who is not our agent may write.
-func foreign(o agent.Ownership, ours int) bool {
+// foreign says that somebody may write who is none of our own processes.
+func foreign(o agent.Ownership, own []int) bool {
 	switch o.Owner {
 	case agent.OwnerNobody, agent.OwnerApp, agent.OwnerShared, agent.OwnerJoined:
 		return false
 	case agent.OwnerTerminal:
-		return !descends(o.Pid, ours)
+		return !descends(o.Pid, own)
 	}
 	return true
 }
 
-// descends says that pid is our agent or runs below it (a wrapper's child).
-func descends(pid, ours int) bool {
-	if pid <= 0 || ours <= 0 {
+// descends says that pid is one of ours or runs below it (a wrapper's child).
+func descends(pid int, own []int) bool {
+	if pid <= 0 || len(own) == 0 {
 		return false
 	}
-	if pid == ours {
+	if slices.Contains(own, pid) {
 		return true
 	}
-	for _, p := range processes.Ancestors(pid) {
-		if p.Pid == ours {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(processes.Ancestors(pid), func(p processes.Proc) bool { return slices.Contains(own, p.Pid) })
 }
 
 // yield makes a chat a mirror because a foreign process owns its session. With
@@ -153,11 +146,15 @@ func (m *Manager) watchOver(w *ward, h agent.Harness, handle agent.Handle) {
 func (m *Manager) vigil(ctx context.Context, w *ward, h agent.Harness, handle agent.Handle) {
 	wakes, stop := m.watchDirs(ctx, h.Handover.ChangeDirs(handle))
 	defer stop()
+	again := time.NewTimer(time.Hour)
+	again.Stop()
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-wakes:
+		case <-again.C:
 		}
 		// An agent writes its registry in bursts: one look for each.
 		pause := time.NewTimer(100 * time.Millisecond)
@@ -171,8 +168,18 @@ func (m *Manager) vigil(ctx context.Context, w *ward, h agent.Harness, handle ag
 		if err != nil || (rel.Hand.State != model.HandApp && rel.Hand.State != "") {
 			return
 		}
-		o, err := h.Handover.Owner(ctx, rel.Handle, ignore(rel.Pid))
-		if err != nil || !foreign(o, rel.Pid) {
+		if rel.Starting { // it may be our own agent that has just registered itself
+			again.Reset(time.Second)
+			continue
+		}
+		o, err := h.Handover.Owner(ctx, rel.Handle, rel.Own)
+		if err != nil || !foreign(o, rel.Own) {
+			continue
+		}
+		// Between the two looks our agent may have been started or ended: then
+		// what was seen may be our own.
+		if now, _, err := m.o.Chats.Inspect(ctx, w.chatID); err != nil || now.Starting || !slices.Equal(now.Own, rel.Own) {
+			again.Reset(time.Second)
 			continue
 		}
 		m.yield(w.chatID, h, o, rel.Pid > 0)
@@ -239,7 +246,7 @@ func (m *Manager) Adopt(ctx context.Context, chatID string) error {
 		o = agent.Ownership{Owner: agent.OwnerUnclear, Evidence: err.Error()}
 	}
 	hand := model.Hand{State: model.HandReattaching, Since: now(), Note: "The conversation is being read."}
-	if foreign(o, 0) {
+	if foreign(o, nil) {
 		hand = m.handOf(o)
 	}
 	if err := m.o.Chats.SetHand(ctx, chatID, hand); err != nil {

@@ -193,7 +193,7 @@ func (s *sentry) look(ctx context.Context) (free bool) {
 			s.owner, s.seen = id, true
 			s.watchExit(id)
 		}
-		if s.launch.id == id || descends(o.Pid, s.launch.id.Pid) {
+		if s.launch.id == id || s.launch.id.Pid > 0 && descends(o.Pid, []int{s.launch.id.Pid}) {
 			s.link = agent.LinkProved // our own launch
 			o.Link = agent.LinkProved
 		}
@@ -352,7 +352,7 @@ func (s *sentry) reattach(ctx context.Context) bool {
 		return true
 	}
 	o, err := s.h.Handover.Owner(ctx, tip, nil)
-	if err != nil || foreign(o, 0) {
+	if err != nil || foreign(o, nil) {
 		m.giveUp(ctx, s.w)
 		if err != nil {
 			return stay(err.Error())

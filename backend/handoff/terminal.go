@@ -215,7 +215,7 @@ func (m *Manager) release(ctx context.Context, h agent.Harness, r Request) (res 
 		return res, err
 	}
 	o, err := h.Handover.Owner(ctx, rel.Handle, nil)
-	if err == nil && foreign(o, 0) {
+	if err == nil && foreign(o, nil) {
 		err = chats.Fail(chats.CodeNotOwner, "Somebody else has the session open: %s.", o.Evidence)
 	}
 	if err != nil {
