@@ -20,7 +20,7 @@ import (
 // carries attachments.
 const (
 	maxFrame    = 24 << 20
-	maxAtOnce   = 64
+	maxAtOnce   = 256
 	sendMethod  = "chats.send"
 	helloMethod = "host.hello"
 )

@@ -84,6 +84,7 @@ type Host struct {
 	projects  *projects.Projects
 	observed  *observed
 	reaped    chan struct{}
+	built     chan struct{} // closed when all of the above exist
 
 	ctx    context.Context // of everything in the background
 	cancel context.CancelFunc
@@ -111,6 +112,7 @@ func New(o Options) (*Host, error) {
 	h := &Host{
 		o: o, log: o.Log, epoch: uuid.NewString(), socket: SocketPath(o.Home), started: o.Now(),
 		serving: make(chan struct{}), ending: make(chan struct{}), reaped: make(chan struct{}),
+		built: make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h, nil
@@ -234,6 +236,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 		Hub: h.hub, Log: h.log, Explain: explain, Opened: h.opened, Closed: h.closed,
 	})
 	h.bind()
+	close(h.built)
 	return h.server.Check()
 }
 
@@ -363,12 +366,13 @@ func (h *Host) keeps() bool { return h.o.Keep || h.settings.Values().General.Kee
 
 // settingsChanged applies what takes effect at once.
 func (h *Host) settingsChanged() {
-	if h.harnesses != nil {
-		h.harnesses.switched()
+	select {
+	case <-h.built:
+	case <-h.ctx.Done():
+		return
 	}
-	if h.leases != nil {
-		h.leases.check()
-	}
+	h.harnesses.switched()
+	h.leases.check()
 	h.infoChanged()
 }
 

@@ -151,6 +151,7 @@ func (p publisher) Publish(topic, typ string, data any) {
 		p.host.observed.chat(chatChange{sum: x})
 	case chats.Removed:
 		for _, id := range x.IDs {
+			p.host.hub.End(api.TopicChat + id)
 			p.host.observed.chat(chatChange{sum: model.ChatSummary{ID: id}, removed: true})
 		}
 	}
