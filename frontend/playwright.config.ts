@@ -11,8 +11,10 @@ const chromium = {
 };
 
 export default defineConfig({
-  timeout: 60_000,
-  expect: { timeout: 10_000 },
+  // Generous: the machine may be shared, and a deadline is no measurement.
+  timeout: 120_000,
+  expect: { timeout: 20_000 },
+  globalSetup: './tests/setup.ts',
   workers: 1,
   fullyParallel: false,
   forbidOnly: !!process.env.CI,
