@@ -550,6 +550,21 @@ func TestAnAgentThatIsJustEndingIsNobodyElse(t *testing.T) {
 	s.oneBranch(s.session(id))
 }
 
+// Nor is one that has registered itself and is not ready yet.
+func TestAnAgentThatIsJustStartingIsNobodyElse(t *testing.T) {
+	s := newStage(t)
+	id := s.chat()
+	s.said(id, "one")
+	if err := s.chats.CloseChat(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	s.p.slow = true
+	s.said(id, "two")
+	if sum, _ := s.chats.Summary(id); sum.Hand.State != model.HandApp || sum.Hand.Note != "" {
+		t.Fatal(sum.Hand)
+	}
+}
+
 func TestPrintedIsQuotedOnce(t *testing.T) {
 	got := Printed(agent.Command{Argv: []string{"x", "it's", "$(touch /tmp/p)'\"; rm"}, Env: map[string]string{"B": "2 3", "A": "1"}, Cwd: "/a b"})
 	for _, want := range []string{"cd -- '/a b' && A=1 B='2 3' x ", `$(touch`} {

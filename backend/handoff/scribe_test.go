@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
@@ -189,6 +190,7 @@ type troupe struct {
 	mode    string // of the next terminal command
 	unclear bool
 	hold    chan struct{} // when set, a turn ends only when it is closed
+	slow    bool          // the agent is registered for a while before it is ready
 	mu      sync.Mutex
 	prompts []string
 	child   bool // the chat's agent has a child that ignores TERM and leaves its group
@@ -244,6 +246,9 @@ func (p *troupe) Open(_ context.Context, req agent.OpenRequest, ev agent.Events)
 	}
 	s := &pen{p: p, ev: ev, w: p.home.writer(h.NativeID), cancel: make(chan struct{}, 1)}
 	s.cmd, s.in, _ = p.start("chat", h.NativeID)
+	if p.slow {
+		<-time.After(500 * time.Millisecond)
+	}
 	var handle *agent.Handle
 	if req.Kind == agent.KindWorkspace {
 		handle = &h
