@@ -30,6 +30,19 @@ func Binary(t testing.TB, folder, program string) string {
 	return ""
 }
 
+// FullEnv set to "full" runs the whole matrix over the real agents.
+const FullEnv = "WHIPPLETREE_AGENTS"
+
+// Full marks a test of the whole matrix. It runs wherever the agent is
+// installed, except in the short tier of CI (RequireEnv without FullEnv), where
+// it says that it did not run.
+func Full(t testing.TB) {
+	t.Helper()
+	if os.Getenv(RequireEnv) != "" && os.Getenv(FullEnv) != "full" {
+		t.Skip("not run in this tier: make test-agents runs it")
+	}
+}
+
 // Dir is this folder.
 func Dir() string {
 	_, file, _, ok := runtime.Caller(0)

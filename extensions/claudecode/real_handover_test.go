@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/e2e/agents"
 )
 
 // sameRows compares what a chat showed with what a mirror of the same
@@ -224,6 +225,7 @@ func TestRealContinueInTerminalAndTakeBack(t *testing.T) {
 }
 
 func TestRealClearSwitchesTheSession(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	l.acceptFolder()
 	board := l.observe()

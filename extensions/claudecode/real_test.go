@@ -180,6 +180,7 @@ func TestRealApprovalDeniedWithComment(t *testing.T) {
 }
 
 func TestRealSuggestionGoesBackExactly(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	rec.decide = func(a agent.Approval) agent.ApprovalAnswer {
@@ -230,6 +231,7 @@ func TestRealEditHasADiff(t *testing.T) {
 }
 
 func TestRealQuestion(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	rec.decide = func(a agent.Approval) agent.ApprovalAnswer {
@@ -250,6 +252,7 @@ func TestRealQuestion(t *testing.T) {
 }
 
 func TestRealPlanIsACard(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	rec.decide = choose(optionAllow)
@@ -265,6 +268,7 @@ func TestRealPlanIsACard(t *testing.T) {
 }
 
 func TestRealSubagent(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	rec.decide = choose(optionAllow)
@@ -300,6 +304,7 @@ func TestRealStopWhileAskedWithdrawsTheRequest(t *testing.T) {
 }
 
 func TestRealStopEndsTheCommand(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	rec.decide = choose(optionAllow)
@@ -337,6 +342,7 @@ func TestRealStopEndsTheCommand(t *testing.T) {
 }
 
 func TestRealErrorsDecideByFlagAndStatus(t *testing.T) {
+	agents.Full(t)
 	for _, c := range []struct{ scenario, reason string }{
 		{"error-401", "not_signed_in"}, {"error-429", "rate_limit"}, {"error-500", "server_error"}, {"error-529", "overloaded"},
 	} {
@@ -483,6 +489,7 @@ func TestRealAvailabilityAndCatalog(t *testing.T) {
 }
 
 func TestRealSteerReachesTheRunningTurn(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	chat := l.open(rec, nil)

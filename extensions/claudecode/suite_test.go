@@ -12,11 +12,13 @@ import (
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/agent/agenttest"
+	"github.com/whippletree-app/whippletree/e2e/agents"
 )
 
 // The contract suites on the real program.
 
 func TestRealProviderSuite(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	agenttest.Provider(t, agenttest.ProviderConfig{
 		New: func(*testing.T) agent.ChatProvider { return l.h.Provider },
@@ -42,6 +44,7 @@ func TestRealProviderSuite(t *testing.T) {
 }
 
 func TestRealSourceSuite(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	agenttest.Source(t, agenttest.SourceConfig{
 		Harness: harnessID,
@@ -127,6 +130,7 @@ func writeStale(t *testing.T, root string) {
 }
 
 func TestRealHandoverSuite(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	l.acceptFolder()
 	agenttest.Handover(t, agenttest.HandoverConfig{
