@@ -32,7 +32,7 @@ type session struct {
 	streams map[string]*streamed // by parent tool call
 	lastUse *usage
 	cost    float64
-	notices int
+	notice  string // the row of the streak of retries
 
 	mu      sync.Mutex
 	replies map[string]chan controlReply // our requests that are owed an answer

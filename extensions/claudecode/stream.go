@@ -314,11 +314,11 @@ func (s *session) retry(m *systemMessage) {
 	if why == "" {
 		why = "The connection failed"
 	}
-	if m.Attempt <= 1 {
-		s.notices++
+	if m.Attempt <= 1 || s.notice == "" {
+		s.notice = "retry:" + or(m.UUID, s.launch.handle.NativeID)
 	}
 	s.events.Item(agent.Item{
-		ID: fmt.Sprintf("retry-%d-%s", s.notices, s.launch.spec.Owner), Type: agent.ItemNotice, Level: agent.LevelWarning,
+		ID: s.notice, Type: agent.ItemNotice, Level: agent.LevelWarning,
 		At: s.host.Time().UnixMilli(),
 		Text: fmt.Sprintf("%s; trying again in %s (%d of %d)", why,
 			(time.Duration(m.RetryDelayMs) * time.Millisecond).Round(100*time.Millisecond), m.Attempt, m.MaxRetries),
