@@ -162,6 +162,24 @@ func TestX05OriginOnTheSocket(t *testing.T) {
 	}
 }
 
+// Case X05: a second local user, even where the socket were open to all.
+func TestX05AnotherUser(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	s := api.NewServer(os.Getuid()+1, api.ServerOptions{Hub: api.NewHub("e", slog.New(slog.DiscardHandler))})
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	_, resp, err := dial(t, socket, nil)
+	if err == nil || resp == nil || resp.StatusCode != http.StatusForbidden {
+		t.Errorf("another user was answered %v, %v", resp, err)
+	}
+	_ = s.Close(t.Context(), "test ends")
+	<-served
+}
+
 func TestChecksHandlersAgainstTheTable(t *testing.T) {
 	h := newHost(t, "e", func(h *host) {
 		api.Handle(h.server, "chats.stop", func(context.Context, *api.Caller, api.ChatRef) (api.None, error) { return api.None{}, nil })

@@ -347,3 +347,48 @@ func TestLongHome(t *testing.T) {
 	w.gone()
 	_ = os.Remove(filepath.Dir(host.SocketPath(long)))
 }
+
+func TestListFollowsSessions(t *testing.T) {
+	w := newWorld(t, "")
+	w.serve("--keep")
+	ls := w.command(binary, "ls", "--watch", "--json")
+	out, err := ls.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ls.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ls.Process.Kill(); _ = ls.Wait() }()
+	lines := make(chan changeLine, 1024)
+	go func() {
+		defer close(lines)
+		for d := json.NewDecoder(out); ; {
+			var c changeLine
+			if d.Decode(&c) != nil {
+				return
+			}
+			lines <- c
+		}
+	}()
+	if c := within(t, lines); c.Type != "reset" {
+		t.Fatalf("%+v", c)
+	}
+	run := w.start(binary, "run", "--provider", "rehearsal", "edit")
+	waiting := func(c changeLine) bool {
+		return c.Session != nil && c.Session.Cwd == w.work && c.Session.State == model.SessionWaiting && c.Session.NeedsYou
+	}
+	for c := within(t, lines); !waiting(c); c = within(t, lines) {
+	}
+	if err := run.Process.Signal(syscall.SIGINT); err != nil { // Ctrl-C stops the turn
+		t.Fatal(err)
+	}
+	if code := run.exit(t); code != exitCanceled {
+		t.Errorf("Ctrl-C: %d %s", code, run.err.String())
+	}
+	done := func(c changeLine) bool {
+		return c.Session != nil && c.Session.Cwd == w.work && c.Session.State != model.SessionWaiting && c.Session.State != model.SessionRunning
+	}
+	for c := within(t, lines); !done(c); c = within(t, lines) {
+	}
+}
