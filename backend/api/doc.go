@@ -18,8 +18,8 @@
 // {"method":"event","params":Event} in order and without gap. The client
 // acknowledges with {"method":"ack","params":{"seq":n}} at least every 64
 // events or 256 KiB. A client that falls too far behind gets a "gap" event and
-// subscribes anew. A payload is at most 256 KiB; bigger content is fetched by
-// id.
+// subscribes anew. A payload is at most 256 KiB, both ways; bigger content is
+// fetched by id. Only chats.send may be larger (attachments, 24 MiB).
 //
 // # Binary frames
 //

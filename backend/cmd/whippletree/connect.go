@@ -148,7 +148,8 @@ func (c *hostChild) end() <-chan error {
 
 func (c *hostChild) said(err error) string {
 	text, _ := os.ReadFile(c.stderr)
-	return strings.TrimSpace(string(text) + " (" + err.Error() + ")")
+	said, _, _ := strings.Cut(strings.TrimPrefix(string(text), "whippletree: "), "\n") // the reason, without its fix
+	return strings.TrimSpace(said + " (" + err.Error() + ")")
 }
 
 // startHost starts `serve` in a session of its own.

@@ -392,3 +392,18 @@ func TestListFollowsSessions(t *testing.T) {
 	for c := within(t, lines); !done(c); c = within(t, lines) {
 	}
 }
+
+func TestAHostThatCannotStartSaysWhy(t *testing.T) {
+	w := newWorld(t, "")
+	if err := os.Mkdir(filepath.Join(w.home, "whippletree.db"), 0o700); err != nil { // no database can be opened here
+		t.Fatal(err)
+	}
+	r := w.cli("chats")
+	if r.code != exitNoHost || !strings.Contains(r.err, "the host ended at once: ") || !strings.Contains(r.err, "whippletree.db") || !strings.Contains(r.err, "try: whippletree doctor") {
+		t.Errorf("%+v", r)
+	}
+	r = w.cli("doctor", "--json")
+	if r.code != exitFailed || !strings.Contains(r.out, `"state": "error"`) || !strings.Contains(r.out, "host.log") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -193,13 +195,21 @@ func (p *program) doctorCommand() *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong and say what helps", Args: args(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.with(c.Context(), func(s *session) error {
+			err := p.with(c.Context(), func(s *session) error {
 				got, err := api.Call[api.DoctorResult](c.Context(), s.Client, "host.doctor", api.None{})
 				if err != nil {
 					return err
 				}
 				return showDoctor(p.out, got, p.json)
 			})
+			var exit *exitError
+			if errors.As(err, &exit) && exit.code == exitNoHost { // what can be said without one
+				return showDoctor(p.out, api.DoctorResult{Checks: []model.DoctorCheck{{
+					ID: "host", Title: "Host", State: "error", Text: exit.Error(),
+					Fix: "tail " + filepath.Join(p.home, "logs", "host.log"),
+				}}}, p.json)
+			}
+			return err
 		},
 	})
 }
