@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,7 +18,13 @@ import (
 	"github.com/whippletree-app/whippletree/backend/model"
 )
 
-const deltas = 100_000
+// A text beyond 64 KiB is shown by its head and tail only, so that the deltas
+// come in turns of just below that: every one of them reaches the client.
+const (
+	perTurn = 8000
+	turns   = 13
+	deltas  = perTurn * turns
+)
 
 // measureDelta: a hundred thousand deltas on an agent's pipe to the events on
 // the socket, beside a bare copy from pipe to file of as many lines.
@@ -69,6 +77,10 @@ func (l *Lab) deltas(program string) (used, first time.Duration, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	// A person sets such options; a program of the bench writes the settings.
+	if err := rehearsalArgs(home, "--pace", "none", "--deltas", strconv.Itoa(perTurn)); err != nil {
+		return 0, 0, err
+	}
 	r, client, _, err := l.Serve(program, home, "REHEARSAL_HOME="+string(rehearsalHome(home)))
 	if err != nil {
 		return 0, 0, err
@@ -77,48 +89,64 @@ func (l *Lab) deltas(program string) (used, first time.Duration, err error) {
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	options, err := json.Marshal(map[string]any{"pace": "none", "deltas": deltas})
-	if err != nil {
-		return 0, 0, err
-	}
 	chat, err := api.Call[api.ChatResult](ctx, client, "chats.create", api.CreateChat{
-		ClientID: "bench-" + filepath.Base(home), Harness: "rehearsal", Kind: agent.KindWorkspace, Cwd: home, Options: options,
+		ClientID: "bench-" + filepath.Base(home), Harness: "rehearsal", Kind: agent.KindWorkspace, Cwd: home,
 	})
 	if err != nil {
 		return 0, 0, err
 	}
-	w := &counter{done: make(chan error, 1), text: map[string]int{}}
+	w := &counter{done: make(chan error, turns), text: map[string]int{}}
 	if _, err := client.Subscribe(ctx, api.TopicChat+chat.Chat.ID, api.Subscriber{
 		Snapshot: func(raw json.RawMessage) { w.snapshot(raw) }, Event: w.event,
 	}); err != nil {
 		return 0, 0, err
 	}
+	// The first turn starts the agent; it is not the first that is timed.
+	var firsts []float64
 	before, err := cpuOf(r.Pid())
 	if err != nil {
 		return 0, 0, err
 	}
-	if _, err := api.Call[api.SendResult](ctx, client, "chats.send", api.SendPrompt{
-		ChatID: chat.Chat.ID, ClientID: "p-" + filepath.Base(home), Text: "load",
-	}); err != nil {
-		return 0, 0, err
-	}
-	select {
-	case err = <-w.done:
-	case <-ctx.Done():
-		err = fmt.Errorf("%d of %d deltas after two minutes", w.next, deltas)
-	}
-	if err != nil {
-		return 0, 0, err
+	for n := range turns {
+		if _, err := api.Call[api.SendResult](ctx, client, "chats.send", api.SendPrompt{
+			ChatID: chat.Chat.ID, ClientID: fmt.Sprintf("p-%s-%d", filepath.Base(home), n), Text: "load",
+		}); err != nil {
+			return 0, 0, err
+		}
+		select {
+		case err = <-w.done:
+		case <-ctx.Done():
+			err = fmt.Errorf("turn %d has no end after two minutes", n)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		if n > 0 {
+			firsts = append(firsts, ms(w.took))
+		}
 	}
 	after, err := cpuOf(r.Pid())
 	if err != nil {
 		return 0, 0, err
 	}
-	return after - before, w.firstText.Sub(w.opened), nil
+	return after - before, time.Duration(median(firsts) * float64(time.Millisecond)), nil
+}
+
+// rehearsalArgs gives the rehearsal of a home further arguments.
+func rehearsalArgs(home string, args ...string) error {
+	b, err := json.Marshal(map[string]any{"harnesses": map[string]any{"rehearsal": map[string]any{"args": args}}})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(home, "w"), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, "w", "settings.json"), b, 0o600)
 }
 
 // counter follows a chat's text and proves that every counted delta arrived,
-// once and in order: the load is "000001 000002 ...".
+// once and in order: the load of each turn is "0000001 0000002 ...". done gets
+// one value a turn.
 type counter struct {
 	done      chan error
 	text      map[string]int // bytes of each row so far
@@ -126,16 +154,13 @@ type counter struct {
 	next      int
 	opened    time.Time
 	firstText time.Time
-	ended     bool
+	took      time.Duration // from the turn's opening to its first text
+	snapshots int
 }
 
-func (c *counter) snapshot(raw json.RawMessage) {
-	var chat model.Chat
-	if json.Unmarshal(raw, &chat) != nil {
-		return
-	}
-	if c.next > 0 {
-		c.finish(fmt.Errorf("events were lost: a second snapshot after %d deltas", c.next))
+func (c *counter) snapshot(json.RawMessage) {
+	if c.snapshots++; c.snapshots > 1 {
+		c.done <- errors.New("events were lost: the host sent a second snapshot")
 	}
 }
 
@@ -152,11 +177,13 @@ func (c *counter) event(e api.Event) {
 			}
 			return
 		}
-		if c.next != deltas {
-			c.finish(fmt.Errorf("the turn ended after %d of %d deltas", c.next, deltas))
-			return
+		var err error
+		if c.next != perTurn {
+			err = fmt.Errorf("the turn ended after %d of %d deltas", c.next, perTurn)
 		}
-		c.finish(nil)
+		c.took = c.firstText.Sub(c.opened)
+		c.next, c.rest, c.opened, c.firstText = 0, "", time.Time{}, time.Time{}
+		c.done <- err
 	case api.EventRow:
 		var row model.Row
 		if json.Unmarshal(e.Data, &row) != nil || row.Type != agent.ItemText {
@@ -182,7 +209,7 @@ func (c *counter) add(id string, at int, text string) {
 		c.firstText = time.Now()
 	}
 	if at != c.text[id] {
-		c.finish(fmt.Errorf("an append at %d, the text has %d bytes", at, c.text[id]))
+		c.wrong(fmt.Errorf("an append at %d, the text has %d bytes", at, c.text[id]))
 		return
 	}
 	c.text[id] += len(text)
@@ -198,7 +225,7 @@ func (c *counter) add(id string, at int, text string) {
 		}
 		n, err := strconv.Atoi(word)
 		if err != nil || n != c.next+1 {
-			c.finish(fmt.Errorf("delta %d was followed by %q", c.next, word))
+			c.wrong(fmt.Errorf("delta %d was followed by %q", c.next, word))
 			return
 		}
 		c.next = n
@@ -206,9 +233,10 @@ func (c *counter) add(id string, at int, text string) {
 	c.rest = all
 }
 
-func (c *counter) finish(err error) {
-	if !c.ended {
-		c.ended = true
-		c.done <- err
+// wrong ends the wait for the turn at once.
+func (c *counter) wrong(err error) {
+	select {
+	case c.done <- err:
+	default:
 	}
 }

@@ -45,6 +45,7 @@ func measureIdle(l *Lab) []Figure {
 	if _, err := floor.Line(); err != nil {
 		return fail(err)
 	}
+	began := forks()
 	// One long window is the measurement; a second run confirms it.
 	for range 2 {
 		base, ours, err := l.idle(host, floor.Pid(), idleFor)
@@ -53,6 +54,8 @@ func measureIdle(l *Lab) []Figure {
 		}
 		f.Floor, f.Ours = append(f.Floor, base), append(f.Ours, ours)
 	}
+	f.Note = fmt.Sprintf("meanwhile the machine started %d processes; each wakes a host that listens to process events, so that the figure is valid on a quiet machine only",
+		forks()-began)
 	_, ticks, err := l.idle(ticker, floor.Pid(), idleFor/3)
 	if err != nil {
 		check.Err = err

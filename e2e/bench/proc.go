@@ -120,3 +120,16 @@ func pss(pids ...int) int64 {
 	}
 	return sum
 }
+
+// forks is how many processes and threads the machine has started since it
+// booted.
+func forks() int64 {
+	b, _ := os.ReadFile("/proc/stat")
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, "processes "); ok {
+			n, _ := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+			return n
+		}
+	}
+	return 0
+}

@@ -222,7 +222,7 @@ func (l *Lab) openHello(home string) error {
 	}
 	defer client.Close()
 	chat, err := api.Call[api.ChatResult](ctx, client, "chats.create", api.CreateChat{
-		ClientID: "hello", Harness: "rehearsal", Kind: agent.KindWorkspace, Cwd: home, Options: []byte(`{"pace":"none"}`), Prompt: "hello",
+		ClientID: "hello", Harness: "rehearsal", Kind: agent.KindWorkspace, Cwd: home, Prompt: "hello",
 	})
 	if err != nil {
 		return err
