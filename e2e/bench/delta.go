@@ -189,17 +189,18 @@ func (c *counter) event(e api.Event) {
 		if json.Unmarshal(e.Data, &row) != nil || row.Type != agent.ItemText {
 			return
 		}
-		// The first part of a text comes as a row, what follows as appends; the
-		// settled row comes again at the end.
-		if _, known := c.text[row.ID]; !known {
-			c.add(row.ID, 0, row.Text)
+		// The first part of a text comes as a row, what follows as appends, and
+		// the settled row at the end holds the whole: what is new in it counts.
+		if have := c.text[row.ID]; len(row.Text) > have {
+			c.add(row.ID, have, row.Text[have:])
 		}
 	case api.EventAppend:
 		var a api.Appended
-		if json.Unmarshal(e.Data, &a) == nil {
-			if _, known := c.text[a.ID]; known {
-				c.add(a.ID, a.At, a.Text)
-			}
+		if json.Unmarshal(e.Data, &a) != nil {
+			return
+		}
+		if _, known := c.text[a.ID]; known {
+			c.add(a.ID, a.At, a.Text)
 		}
 	}
 }
