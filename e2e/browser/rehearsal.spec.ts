@@ -104,6 +104,10 @@ test('messages queue while a turn runs, can be changed, and are sent in order', 
   await expect(queue.getByRole('listitem')).toHaveCount(2);
   await page.screenshot({ path: 'test-results/queue.png' });
   await page.keyboard.press('Control+Shift+.');
+  // A stop keeps the queue: a person lets it go on.
+  await idle(page);
+  await expect(queue).toContainText('kept after the stop');
+  await queue.getByRole('button', { name: 'Send now' }).click();
   await expect(queue).toBeHidden({ timeout: 40_000 });
   await idle(page);
   await expect(page.locator('[data-row="user"]')).toHaveText([/wait for me/, /hello first/, /third one/]);
