@@ -52,6 +52,7 @@ type session struct {
 type turn struct {
 	id        string
 	canceling bool
+	taken     bool // it stands in the agent's queue or runs; the reader's own
 	end       agent.TurnEnd
 	done      chan struct{}
 }

@@ -242,9 +242,17 @@ func (s *session) lifecycle(id, state string) {
 		return
 	}
 	if mine {
-		// A stop reached it before it began.
-		if state == "cancelled" {
+		switch {
+		case state == "cancelled": // a stop reached it before it began
 			s.endPrompt(t, agent.TurnEnd{Outcome: agent.OutcomeCanceled})
+		case state == "completed" && !t.taken:
+			// The agent has a message with this id already and does nothing.
+			s.endPrompt(t, agent.TurnEnd{
+				Outcome: agent.OutcomeFailed, Reason: "failed",
+				Text: "Claude Code has this message already and did not run it again.",
+			})
+		default:
+			t.taken = true
 		}
 		return
 	}
