@@ -31,7 +31,7 @@ const (
 func measureDelta(l *Lab) []Figure {
 	cpu := Figure{What: "host processor time a delta", Unit: "us", Target: atMost(10, "us"), Note: fmt.Sprintf("%d deltas, all counted and in order at the client", deltas)}
 	first := Figure{What: "first delta on the pipe -> event", Unit: "ms", Target: atMostMore(16, "ms"),
-		Note: "ours counts from the prompt's acceptance with the agent already started; the floor from the start of its child"}
+		Note: "from the agent's own clock at the delta (ours in whole milliseconds) to the client; ours includes parsing, the turn's rules and the socket"}
 	fail := func(err error) []Figure {
 		cpu.Err, first.Err = err, err
 		return []Figure{cpu, first}
@@ -152,9 +152,7 @@ type counter struct {
 	text      map[string]int // bytes of each row so far
 	rest      string
 	next      int
-	opened    time.Time
-	firstText time.Time
-	took      time.Duration // from the turn's opening to its first text
+	took      time.Duration // from the agent's first delta of the turn to its event
 	snapshots int
 }
 
@@ -172,17 +170,13 @@ func (c *counter) event(e api.Event) {
 			return
 		}
 		if t.End == nil {
-			if c.opened.IsZero() {
-				c.opened = time.Now()
-			}
 			return
 		}
 		var err error
 		if c.next != perTurn {
 			err = fmt.Errorf("the turn ended after %d of %d deltas", c.next, perTurn)
 		}
-		c.took = c.firstText.Sub(c.opened)
-		c.next, c.rest, c.opened, c.firstText = 0, "", time.Time{}, time.Time{}
+		c.next, c.rest = 0, ""
 		c.done <- err
 	case api.EventRow:
 		var row model.Row
@@ -191,7 +185,11 @@ func (c *counter) event(e api.Event) {
 		}
 		// The first part of a text comes as a row, what follows as appends, and
 		// the settled row at the end holds the whole: what is new in it counts.
-		if have := c.text[row.ID]; len(row.Text) > have {
+		have, known := c.text[row.ID]
+		if !known {
+			c.took = time.Since(time.UnixMilli(row.StartedAt))
+		}
+		if len(row.Text) > have {
 			c.add(row.ID, have, row.Text[have:])
 		}
 	case api.EventAppend:
@@ -206,9 +204,6 @@ func (c *counter) event(e api.Event) {
 }
 
 func (c *counter) add(id string, at int, text string) {
-	if c.firstText.IsZero() && text != "" {
-		c.firstText = time.Now()
-	}
 	if at != c.text[id] {
 		c.wrong(fmt.Errorf("an append at %d, the text has %d bytes", at, c.text[id]))
 		return

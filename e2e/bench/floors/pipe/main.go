@@ -1,7 +1,8 @@
 // Command pipe is a bare pipe copy: started with `write N` it writes N lines as
 // an agent writes its deltas; started with `copy N` it starts the first as a
-// child, reads its lines and writes them on, one write each, and prints the
-// processor time it took itself.
+// child, reads its lines and writes them on, one write each, and prints how many
+// there were, the microseconds from the writing of the first to its reading, and
+// the microseconds of processor time it took itself.
 package main
 
 import (
@@ -26,7 +27,11 @@ func main() {
 	}
 	if os.Args[1] == "write" {
 		for i := range n {
-			_, _ = fmt.Fprintf(os.Stdout, `{"type":"delta","id":"m1","n":%d,"text":"abc"}`+"\n", i)
+			at := int64(0)
+			if i == 0 {
+				at = time.Now().UnixMicro()
+			}
+			_, _ = fmt.Fprintf(os.Stdout, `{"at":%d,"type":"delta","id":"m1","n":%d,"text":"abc"}`+"\n", at, i)
 		}
 		return
 	}
@@ -50,7 +55,6 @@ func relay(n int) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
 	if err := child.Start(); err != nil {
 		return err
 	}
@@ -59,7 +63,11 @@ func relay(n int) error {
 	got := 0
 	for lines.Scan() {
 		if got == 0 {
-			first = time.Since(began)
+			var at int64
+			if _, err := fmt.Sscanf(lines.Text(), `{"at":%d`, &at); err != nil {
+				return err
+			}
+			first = time.Since(time.UnixMicro(at))
 		}
 		got++
 		if _, err := null.Write(lines.Bytes()); err != nil {
