@@ -170,6 +170,7 @@ func (o *observed) chat(c chatChange) {
 // tellChats asks the chats for their agent's process, which the goroutine that
 // publishes cannot, and tells the registry.
 func (o *observed) tellChats() {
+	running := 0
 	for {
 		select {
 		case <-o.wake:
@@ -180,6 +181,10 @@ func (o *observed) tellChats() {
 		list := o.chats
 		o.chats = nil
 		o.mu.Unlock()
+		if n := o.host.chats.RunningTurns(); n != running {
+			running = n
+			o.host.infoChanged()
+		}
 		latest := map[string]int{}
 		for i, c := range list {
 			latest[c.sum.ID] = i

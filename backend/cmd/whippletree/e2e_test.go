@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -405,5 +406,30 @@ func TestAHostThatCannotStartSaysWhy(t *testing.T) {
 	r = w.cli("doctor", "--json")
 	if r.code != exitFailed || !strings.Contains(r.out, `"state": "error"`) || !strings.Contains(r.out, "host.log") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// DECISIONS 2: the host of an agent's command would end with it and answer to it.
+func TestACommandBelowAnAgentStartsNoHost(t *testing.T) {
+	w := newWorld(t, "")
+	agentProgram := filepath.Join(w.work, "claude")
+	sh, err := os.ReadFile("/bin/sh")
+	if err == nil {
+		err = os.WriteFile(agentProgram, sh, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := func() *exec.Cmd { return w.command(agentProgram, "-c", `"$@"; exit $?`, "sh", binary, "chats") }
+	cmd := below()
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "SHELL=/bin/sh", "HOME=" + w.user}
+	if r := w.finish(cmd); r.code != exitNoHost || !strings.Contains(r.err, "Claude Code") {
+		t.Errorf("below an agent: %+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(w.user, ".local")); err == nil {
+		t.Error("it left something in the home")
+	}
+	if r := w.finish(below()); r.code != 0 { // with a home of its own
+		t.Errorf("with %s: %+v", host.HomeVariable, r)
 	}
 }
