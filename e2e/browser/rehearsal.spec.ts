@@ -172,3 +172,40 @@ test('a switch in the settings works at once', async ({ page, host }) => {
   await expect(page.locator('html')).toHaveClass(/dark/);
   await page.screenshot({ path: 'test-results/settings-dark.png' });
 });
+
+test('the demonstration starts in one click, plans, asks and edits', async ({ page, host }) => {
+  await page.goto(host.url);
+  await page.getByRole('button', { name: 'Try Rehearsal' }).click();
+  const trust = page.getByRole('alertdialog', { name: /^Trust/ });
+  const card = page.locator('[data-approval]');
+  await expect(trust.or(page.locator('[data-chat]')).first()).toBeVisible();
+  if (await trust.isVisible()) await trust.getByRole('button', { name: 'Trust and start' }).click();
+  await expect(card).toHaveAttribute('data-armed', 'true', { timeout: 40_000 });
+  await page.screenshot({ path: 'test-results/demo.png' });
+  while ((await page.locator('[data-chat]').getAttribute('data-turn')) !== 'idle') {
+    if (await card.isVisible()) await card.locator('.opt').first().click({ timeout: 5000 }).catch(() => {});
+    await page.evaluate(() => new Promise((r) => setTimeout(r, 300)));
+  }
+  await expect(page.locator('[data-row="plan"]').first()).toBeVisible();
+  await expect(page.locator('[data-approval-past]').first()).toContainText('You allowed');
+  await page.screenshot({ path: 'test-results/demo-done.png' });
+});
+
+test('questions are answered on one card', async ({ page, host }) => {
+  await open(page, host.url);
+  await newChat(page, host.project, 'ask me a question');
+  const card = page.locator('[data-approval]');
+  await expect(card).toContainText('Where shall we play tonight?');
+  await card.focus();
+  await expect(card.getByRole('radio').first()).toBeEnabled();
+  await page.keyboard.press('2');
+  await expect(card.getByRole('radio').nth(1)).toBeChecked();
+  await page.screenshot({ path: 'test-results/question.png' });
+  await card.getByRole('button', { name: 'Next question' }).click();
+  await card.getByRole('checkbox').first().click();
+  await card.getByRole('button', { name: 'Next question' }).click();
+  await card.getByRole('textbox').fill('Once upon a time');
+  await card.getByRole('button', { name: 'Answer', exact: true }).click();
+  await expect(card).toBeHidden();
+  await expect(page.getByText('Once upon a time').first()).toBeVisible();
+});
