@@ -59,7 +59,13 @@ func measureDelta(l *Lab) []Figure {
 		if _, err := fmt.Sscan(line, &got, &at, &used); err != nil || got != deltas {
 			return fail(fmt.Errorf("the floor said %q", line))
 		}
-		ourUse, ourFirst, err := l.deltas(host)
+		ourUse, _, err := l.deltas(host, load{perTurn, turns, 0})
+		if err != nil {
+			return fail(err)
+		}
+		// As an agent streams: at a pace, so that the first delta is not behind
+		// thousands of others.
+		_, ourFirst, err := l.deltas(host, load{50, 6, 250})
 		if err != nil {
 			return fail(err)
 		}
@@ -69,16 +75,20 @@ func measureDelta(l *Lab) []Figure {
 	return []Figure{cpu, first}
 }
 
+// load is what the rehearsal is told to stream: deltas a turn, turns, deltas a
+// second (0: as fast as possible).
+type load struct{ perTurn, turns, rate int }
+
 // deltas runs one chat of the rehearsal with load and returns the host's
-// processor time for it and the time from the first running event to the first
-// text.
-func (l *Lab) deltas(program string) (used, first time.Duration, err error) {
+// processor time for it and the median time from the agent's first delta of a
+// turn to its event.
+func (l *Lab) deltas(program string, load load) (used, first time.Duration, err error) {
 	home, err := l.Home()
 	if err != nil {
 		return 0, 0, err
 	}
 	// A person sets such options; a program of the bench writes the settings.
-	if err := rehearsalArgs(home, "--pace", "none", "--deltas", strconv.Itoa(perTurn)); err != nil {
+	if err := rehearsalArgs(home, "--pace", "none", "--deltas", strconv.Itoa(load.perTurn), "--rate", strconv.Itoa(load.rate)); err != nil {
 		return 0, 0, err
 	}
 	r, client, _, err := l.Serve(program, home, "REHEARSAL_HOME="+string(rehearsalHome(home)))
@@ -95,7 +105,7 @@ func (l *Lab) deltas(program string) (used, first time.Duration, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	w := &counter{done: make(chan error, turns), text: map[string]int{}}
+	w := &counter{want: load.perTurn, done: make(chan error, load.turns), text: map[string]int{}}
 	if _, err := client.Subscribe(ctx, api.TopicChat+chat.Chat.ID, api.Subscriber{
 		Snapshot: func(raw json.RawMessage) { w.snapshot(raw) }, Event: w.event,
 	}); err != nil {
@@ -107,7 +117,7 @@ func (l *Lab) deltas(program string) (used, first time.Duration, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	for n := range turns {
+	for n := range load.turns {
 		if _, err := api.Call[api.SendResult](ctx, client, "chats.send", api.SendPrompt{
 			ChatID: chat.Chat.ID, ClientID: fmt.Sprintf("p-%s-%d", filepath.Base(home), n), Text: "load",
 		}); err != nil {
@@ -148,6 +158,7 @@ func rehearsalArgs(home string, args ...string) error {
 // once and in order: the load of each turn is "0000001 0000002 ...". done gets
 // one value a turn.
 type counter struct {
+	want      int // deltas a turn
 	done      chan error
 	text      map[string]int // bytes of each row so far
 	rest      string
@@ -173,8 +184,8 @@ func (c *counter) event(e api.Event) {
 			return
 		}
 		var err error
-		if c.next != perTurn {
-			err = fmt.Errorf("the turn ended after %d of %d deltas", c.next, perTurn)
+		if c.next != c.want {
+			err = fmt.Errorf("the turn ended after %d of %d deltas", c.next, c.want)
 		}
 		c.next, c.rest = 0, ""
 		c.done <- err
