@@ -202,7 +202,10 @@ func (h *Host) bindApprovals() {
 	})
 	rules := func() api.Rules { return api.Rules{Rules: orEmpty(h.chats.Rules())} }
 	api.Handle(s, "approvals.rules", func(context.Context, *api.Caller, api.None) (api.Rules, error) { return rules(), nil })
-	api.Handle(s, "approvals.revokeRule", func(ctx context.Context, _ *api.Caller, r api.RuleRef) (api.Rules, error) {
+	api.Handle(s, "approvals.revokeRule", func(ctx context.Context, c *api.Caller, r api.RuleRef) (api.Rules, error) {
+		if err := h.person(c, "change what is always allowed"); err != nil {
+			return api.Rules{}, err
+		}
 		err := h.chats.RevokeRule(ctx, r.ID)
 		return rules(), err
 	})
