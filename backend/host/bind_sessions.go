@@ -10,7 +10,8 @@ import (
 
 func (h *Host) bindSessions() {
 	s := h.server
-	api.Handle(s, "sessions.list", func(context.Context, *api.Caller, api.None) (api.Sessions, error) {
+	api.HandleConcurrent(s, "sessions.list", func(ctx context.Context, _ *api.Caller, _ api.None) (api.Sessions, error) {
+		h.observed.looked(ctx)
 		return api.Sessions{Sessions: fit(h.observed.registry.List())}, nil
 	})
 	api.HandleConcurrent(s, "sessions.acknowledge", func(ctx context.Context, _ *api.Caller, r api.SessionRef) (api.None, error) {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/api"
@@ -21,6 +22,9 @@ type observed struct {
 	runner   *sessions.Runner
 	known    sessions.Recognizers
 	starts   *processes.StartWatcher
+	// Closed when the sources were started, and when the processes that ran
+	// before the host have been looked at.
+	sourced, scanned chan struct{}
 
 	mu     sync.Mutex
 	chats  []chatChange // not told to the registry yet
@@ -34,7 +38,8 @@ type chatChange struct {
 }
 
 func (h *Host) newObserved(list []agent.Harness) (*observed, error) {
-	o := &observed{host: h, known: sessions.Recognizers{}, wake: make(chan struct{}, 1)}
+	o := &observed{host: h, known: sessions.Recognizers{}, wake: make(chan struct{}, 1),
+		sourced: make(chan struct{}), scanned: make(chan struct{})}
 	var err error
 	o.registry, err = sessions.New(sessions.Options{
 		Exits: h.exits, Terminals: h.terminals, Native: located{h.native}, Memory: h.store,
@@ -86,8 +91,10 @@ func (o *observed) start() {
 			o.runner.SetEnabled(id, true)
 		}
 	}
+	close(o.sourced)
 	o.host.wg.Go(func() {
-		o.registry.Scan(o.known)
+		defer close(o.scanned)
+		// Watching begins first: what starts during the look is told as well.
 		w := processes.NewStartWatcher(func(ids []processes.Identity) { o.registry.Started(o.known, ids) })
 		o.mu.Lock()
 		closed := o.closed
@@ -97,9 +104,32 @@ func (o *observed) start() {
 		o.mu.Unlock()
 		if closed {
 			w.Close()
+			return
 		}
+		o.registry.Scan(o.known)
 	})
 	o.host.wg.Go(o.tellChats)
+}
+
+// firstLook bounds how long a list of sessions waits for the sources.
+const firstLook = 2 * time.Second
+
+// looked waits until every source and the table of processes were looked at
+// once, two seconds at most: a host that was started for one command must not
+// answer that there is nothing.
+func (o *observed) looked(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	for _, done := range []chan struct{}{o.sourced, o.scanned} {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return
+		case <-o.host.ctx.Done():
+			return
+		}
+	}
+	o.runner.Settled(ctx)
 }
 
 func (o *observed) stop(ctx context.Context) error {
