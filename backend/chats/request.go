@@ -17,6 +17,7 @@ type request struct {
 	agent.OpenRequest
 	harness string
 	rebuilt bool
+	fault   error // of the person's settings
 }
 
 func (c *chat) request() *request {
@@ -25,7 +26,7 @@ func (c *chat) request() *request {
 		Model: c.rec.Model, Mode: c.rec.Mode, Thinking: c.rec.Thinking, Features: c.rec.Features, Options: c.rec.Options,
 	}}
 	o := c.m.o.Overrides(c.rec.Harness)
-	r.Binary, r.Args, r.Env = o.Binary, o.Args, o.Env
+	r.Binary, r.Args, r.Env, r.fault = o.Binary, o.Args, o.Env, o.Err
 	if c.rec.Kind == agent.KindWorkspace {
 		r.Resume = c.rec.Handle
 	} else if c.turn.n > 1 {
@@ -35,6 +36,12 @@ func (c *chat) request() *request {
 }
 
 func (r *request) complete(ctx context.Context, m *Manager, h agent.Harness) error {
+	if r.fault != nil {
+		return &Error{
+			Code: CodeUnavailable, Message: "The settings of " + h.Identity.DisplayName + " cannot be used: " + r.fault.Error() + ".",
+			Fix: "whippletree doctor", cause: r.fault,
+		}
+	}
 	var err error
 	r.Instruction = m.o.Instruction(r.ChatID, r.Kind)
 	if r.Kind == agent.KindConfined {

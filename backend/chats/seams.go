@@ -57,6 +57,8 @@ type Overrides struct {
 	Binary string
 	Args   []string
 	Env    map[string]string
+	// Err says why the settings cannot be used; nothing is started then.
+	Err error
 }
 
 // Options builds a Manager. Store, Harnesses, Publisher and PrivateDir are

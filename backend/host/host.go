@@ -349,5 +349,6 @@ func (h *Host) mayAnswer(c chats.Caller) error {
 
 func (h *Host) overrides(harness string) chats.Overrides {
 	s := h.settings.Values().Harness(harness)
-	return chats.Overrides{Binary: s.Binary, Args: s.Args, Env: s.Env}
+	env, err := s.Environment(h.o.UserHome)
+	return chats.Overrides{Binary: s.Binary, Args: s.Args, Env: env, Err: err}
 }
