@@ -256,3 +256,18 @@ func running(all []model.Terminal, id string) bool {
 	}
 	return false
 }
+
+// --in-process: one process holds window and host.
+func TestHostInsideTheWindow(t *testing.T) {
+	a := start(t, "--in-process")
+	if host, shell := a.hostPid(), a.shell(); host != shell {
+		t.Errorf("the host is process %d, the window %d", host, shell)
+	}
+	if n := len(a.processes("whippletree")); n != 0 {
+		t.Errorf("%d host processes run beside it", n)
+	}
+	if err := a.window.CloseButton(); err != nil {
+		t.Fatal(err)
+	}
+	a.eventually(patience, "all of it is gone", func() bool { return len(a.processes("")) == 0 })
+}
