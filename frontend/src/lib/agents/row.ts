@@ -130,7 +130,9 @@ export function agentRows(sessions: readonly Session[], chats: readonly ChatSumm
   const out: Agent[] = sessions.map((s) => {
     const chat = s.chatId ? byChat.get(s.chatId) : undefined;
     if (chat) shown.add(chat.id);
-    return { id: sessionId(s), session: asked(s, approvals), chat };
+    // While the app drives it, its place is the chat itself, not the agent's process.
+    const here = chat?.hand.state === 'app' && !s.place.terminalId ? { ...s, place: { kind: 'none', canFocus: false } } : s;
+    return { id: sessionId(s), session: asked(here, approvals), chat };
   });
   for (const c of chats) {
     if (shown.has(c.id) || c.archived) continue;

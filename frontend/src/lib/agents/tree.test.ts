@@ -53,6 +53,9 @@ describe('the agents list', () => {
     const rows = agentRows([fakeSession('a', { chatId: 'c1' })], chats);
     expect(rows.map((r) => r.id)).toEqual(['rehearsal/a', 'chat:c2']);
     expect(rows[0]!.chat?.id).toBe('c1');
+    const external = { kind: 'external', label: 'External', external: true, canFocus: false };
+    expect(agentRows([fakeSession('a', { chatId: 'c1', place: external })], chats)[0]!.session.place.label).toBeUndefined();
+    expect(agentRows([fakeSession('a', { place: external })], chats)[0]!.session.place.label).toBe('External');
   });
 
   it.each([
