@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -361,33 +362,27 @@ func (l *Lab) throughApp(desktop, file string) (rate float64, cols, rows int, er
 		return 0, 0, 0, err
 	}
 	defer client.Close()
+	// Only a person may open a terminal: with the window's own keys.
+	window, err := l.screen.FindWindow(r.Pid(), 10*time.Second)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if err := l.openTerminal(ctx, page, window); err != nil {
+		return 0, 0, 0, err
+	}
 	// The command waits for a line, so that the clock starts with the bytes.
-	term, err := api.Call[api.TerminalResult](ctx, client, "terminals.create", api.CreateTerminal{
-		Cwd: home, Argv: []string{"/bin/sh", "-c", `printf 'rea''dy\n'; read x; cat "$0"; printf 'all-shown-%s\n' now; read x`, file}, Cols: 120, Rows: 30,
-	})
-	if err != nil {
+	if err := l.screen.Type("read x; cat " + file + "; echo all-shown-\"now\""); err != nil {
 		return 0, 0, 0, err
 	}
-	if _, err := api.Call[api.RaiseResult](ctx, client, "host.raise", api.Raise{Open: "terminal:" + term.Terminal.ID}); err != nil {
+	if err := l.screen.Key("Return"); err != nil {
 		return 0, 0, 0, err
 	}
-	if err := until(ctx, page, "ready"); err != nil {
-		return 0, 0, 0, err
-	}
-	size, err := terminalSize(ctx, client, term.Terminal.ID)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	stream, _, err := client.Attach(ctx, api.AttachTerminal{ID: term.Terminal.ID, Cols: size.Cols, Rows: size.Rows}, api.TerminalReader{})
+	size, err := terminalSize(ctx, client)
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	began := time.Now()
-	if err := stream.Input([]byte("\r")); err != nil {
-		return 0, 0, 0, err
-	}
-	// A second viewer would slow the first one down.
-	if err := stream.Detach(ctx); err != nil {
+	if err := l.screen.Key("Return"); err != nil {
 		return 0, 0, 0, err
 	}
 	if err := until(ctx, page, "all-shown-now"); err != nil {
@@ -397,22 +392,38 @@ func (l *Lab) throughApp(desktop, file string) (rate float64, cols, rows int, er
 	return float64(terminalBytes) / 1e6 / took.Seconds(), size.Cols, size.Rows, nil
 }
 
-func terminalSize(ctx context.Context, client *api.Client, id string) (model.Terminal, error) {
+// openTerminal opens a terminal tab and puts the keyboard into it.
+func (l *Lab) openTerminal(ctx context.Context, page *display.Inspector, window *display.Window) error {
+	if err := window.Focus(); err != nil {
+		return err
+	}
+	if err := page.Eval(`document.querySelector('[data-view=welcome] .foot button.primary')?.click(); 0`, nil); err != nil {
+		return err
+	}
+	if err := l.screen.Key("ctrl+shift+t"); err != nil {
+		return err
+	}
+	return until(ctx, page, "$", "#")
+}
+
+func terminalSize(ctx context.Context, client *api.Client) (model.Terminal, error) {
 	all, err := api.Call[api.Terminals](ctx, client, "terminals.list", api.None{})
 	if err != nil {
 		return model.Terminal{}, err
 	}
-	for _, t := range all.Terminals {
-		if t.ID == id {
-			return t, nil
-		}
+	if len(all.Terminals) != 1 {
+		return model.Terminal{}, fmt.Errorf("%d terminals are open", len(all.Terminals))
 	}
-	return model.Terminal{}, fmt.Errorf("terminal %s is gone", id)
+	return all.Terminals[0], nil
 }
 
-// until waits until the rows of the shown terminal hold a text.
-func until(ctx context.Context, page *display.Inspector, text string) error {
-	js := fmt.Sprintf(`[...document.querySelectorAll('.xterm-rows > div')].some(r => r.textContent.includes(%q))`, text)
+// until waits until the rows of the shown terminal hold one of the texts.
+func until(ctx context.Context, page *display.Inspector, texts ...string) error {
+	list, err := json.Marshal(texts)
+	if err != nil {
+		return err
+	}
+	js := fmt.Sprintf(`[...document.querySelectorAll('.xterm-rows > div')].some(r => %s.some(t => r.textContent.includes(t)))`, list)
 	for {
 		var found bool
 		if err := page.Eval(js, &found); err != nil {
@@ -423,7 +434,7 @@ func until(ctx context.Context, page *display.Inspector, text string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the terminal never showed %q", text)
+			return fmt.Errorf("the terminal never showed any of %q", texts)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

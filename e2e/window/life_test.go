@@ -175,12 +175,14 @@ func TestQuitAsksWhenATerminalIsBusy(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	client := a.client()
-	term, err := api.Call[api.TerminalResult](ctx, client, "terminals.create", api.CreateTerminal{
-		Cwd: a.home, Argv: []string{"/bin/sh", "-c", "sleep 600; true"}, Cols: 80, Rows: 24,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	// Only a person may open a terminal: with the window's own keys.
+	a.click("Show the window", `[...document.querySelectorAll('[data-view=welcome] .foot button.primary')][0]`)
+	a.key("ctrl+shift+t")
+	a.until("a terminal is shown", `document.querySelector('.xterm-rows')`)
+	a.click("the terminal", `document.querySelector('.xterm-screen')`)
+	a.typeText("sleep 600")
+	a.key("Return")
+	id := a.onlyTerminal(client)
 	a.eventually(patience, "the terminal counts as busy", func() bool {
 		r, err := api.Call[api.HelloResult](ctx, client, "host.info", api.None{})
 		return err == nil && r.Host.Terminals > 0
@@ -193,7 +195,7 @@ func TestQuitAsksWhenATerminalIsBusy(t *testing.T) {
 	a.shot("quit-question")
 	a.click("Stay", button("Stay"))
 	a.until("the question is gone", `!document.body.innerText.includes("Quit Whippletree?")`)
-	a.stillRuns(client, term.Terminal.ID)
+	a.stillRuns(client, id)
 
 	// A page that hangs does not keep the window open: the second press asks
 	// with a dialog of the system.
@@ -204,7 +206,7 @@ func TestQuitAsksWhenATerminalIsBusy(t *testing.T) {
 	a.shot("quit-question-native")
 	a.key("Escape")
 	a.dialog(false)
-	a.stillRuns(client, term.Terminal.ID)
+	a.stillRuns(client, id)
 	a.pressCloseUntilAsked()
 	client.Close()
 	a.key("alt+y")
@@ -246,6 +248,17 @@ func (a *app) stillRuns(client *api.Client, id string) {
 	if err != nil || !running(list.Terminals, id) {
 		a.t.Fatalf("the terminal did not survive a quit that was not confirmed: %+v %v", list, err)
 	}
+}
+
+func (a *app) onlyTerminal(client *api.Client) string {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	list, err := api.Call[api.Terminals](ctx, client, "terminals.list", api.None{})
+	if err != nil || len(list.Terminals) != 1 {
+		a.t.Fatalf("terminals: %+v %v", list, err)
+	}
+	return list.Terminals[0].ID
 }
 
 func running(all []model.Terminal, id string) bool {
