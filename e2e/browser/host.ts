@@ -1,5 +1,5 @@
 import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test as base } from './playwright';
@@ -22,6 +22,20 @@ export interface Host {
   project: string;
   bin: string;
   env: NodeJS.ProcessEnv;
+}
+
+/** The host would wait half a minute for its window to come back; its lock names its process. */
+async function endHost(lock: string): Promise<void> {
+  try {
+    const { pid } = JSON.parse(readFileSync(lock, 'utf8')) as { pid: number };
+    process.kill(pid, 'SIGTERM');
+    for (let i = 0; i < 100; i++) {
+      process.kill(pid, 0);
+      await new Promise((r) => setTimeout(r, 100));
+    }
+  } catch {
+    // It has ended.
+  }
 }
 
 /** A host of its own, with a home of its own, that serves the window. */
@@ -55,7 +69,8 @@ export const test = base.extend<{ host: Host }>({
     const gone = new Promise((r) => child.on('exit', r));
     process.kill(-child.pid!, 'SIGINT');
     await gone;
-    rmSync(dir, { recursive: true, force: true });
+    await endHost(join(home, 'data/host.lock'));
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   },
 });
 
