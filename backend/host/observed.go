@@ -115,7 +115,7 @@ func (o *observed) start() {
 const firstLook = 2 * time.Second
 
 // looked waits until every source and the table of processes were looked at
-// once, two seconds at most: a host that was started for one command must not
+// once and each process has its place, two seconds at most: a host that was started for one command must not
 // answer that there is nothing.
 func (o *observed) looked(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, firstLook)
@@ -130,6 +130,7 @@ func (o *observed) looked(ctx context.Context) {
 		}
 	}
 	o.runner.Settled(ctx)
+	o.registry.Bound(ctx)
 }
 
 func (o *observed) stop(ctx context.Context) error {

@@ -1,6 +1,8 @@
 package sessions
 
 import (
+	"context"
+
 	"github.com/whippletree-app/whippletree/backend/model"
 	"github.com/whippletree-app/whippletree/backend/processes"
 )
@@ -84,6 +86,33 @@ func (r *Registry) runBinding() {
 		}
 		if jobs := r.jobs(); len(jobs) > 0 {
 			r.place(jobs)
+		}
+		r.mu.Lock()
+		close(r.bound)
+		r.bound = make(chan struct{})
+		r.mu.Unlock()
+	}
+}
+
+// Bound waits until the place of every process that is shown is known, or ctx
+// ends.
+func (r *Registry) Bound(ctx context.Context) {
+	for {
+		r.mu.Lock()
+		open, bound := r.bindAll, r.bound
+		for _, x := range r.rows {
+			open = open || !x.proc.IsZero() && x.bound != x.proc
+		}
+		r.mu.Unlock()
+		if !open {
+			return
+		}
+		select {
+		case <-bound:
+		case <-ctx.Done():
+			return
+		case <-r.ctx.Done():
+			return
 		}
 	}
 }

@@ -101,6 +101,7 @@ type Registry struct {
 	toBind   map[model.SessionKey]bool
 	bindAll  bool
 	bindWake chan struct{}
+	bound    chan struct{} // closed and replaced when places were found
 	tasks    []func()
 	taskWake chan struct{}
 }
@@ -137,7 +138,7 @@ func New(o Options) (*Registry, error) {
 	r := &Registry{
 		o: o, enabled: map[string]bool{}, rows: map[model.SessionKey]*row{}, chats: map[string]*chat{}, own: map[processes.Identity]bool{},
 		folders: map[string]*folder{}, acks: map[model.SessionKey]int64{}, toBind: map[model.SessionKey]bool{},
-		bindWake: make(chan struct{}, 1), taskWake: make(chan struct{}, 1),
+		bindWake: make(chan struct{}, 1), bound: make(chan struct{}), taskWake: make(chan struct{}, 1),
 	}
 	r.ctx, r.end = context.WithCancel(context.Background())
 	if err := r.recall(); err != nil {

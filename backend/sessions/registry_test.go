@@ -575,4 +575,10 @@ func TestSettled(t *testing.T) {
 	if n := len(b.r.List()); n != 2 {
 		t.Errorf("%d rows after the first look", n)
 	}
+	b.r.Bound(t.Context())
+	for _, s := range b.r.List() {
+		if s.Place.Kind != "external" {
+			t.Errorf("without its place: %+v", s)
+		}
+	}
 }
