@@ -1,0 +1,153 @@
+//go:build agents && linux
+
+package proof
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/api"
+	"github.com/whippletree-app/whippletree/backend/model"
+	"github.com/whippletree-app/whippletree/e2e/modelserver"
+)
+
+// soon is the deadline of what the panel shows after its cause. The product is
+// asked for 200 ms; the rest is for a loaded machine.
+const soon = 3 * time.Second
+
+// starts is how long an interface may take to open on a loaded machine.
+const starts = 30 * time.Second
+
+// scenes are the scenarios of these tests beside the built-in ones.
+var scenes = []*modelserver.Scenario{
+	{Name: "held-bash", About: "stands in its text, then runs a command that needs a permission", Steps: []modelserver.Step{
+		{Blocks: []modelserver.Block{
+			{Text: "I will <<hold:work>>run it."},
+			{Tool: "Bash", Input: json.RawMessage(`{"command": "touch made-here.txt && echo hi", "description": "Make a file"}`)},
+		}},
+		{Blocks: []modelserver.Block{{Text: "It was run."}}},
+	}},
+}
+
+// The interface of Claude Code is found wherever it runs, bound by proof, and
+// its state follows; it is gone when its process is.
+func TestFoundAndBound(t *testing.T) {
+	for _, place := range []string{"tab", "tmux", "xterm"} {
+		t.Run(place, func(t *testing.T) {
+			w := newWorld(t, setting{claude: true, display: place == "xterm"})
+			w.serve()
+			b := w.board()
+			argv := []string{w.claude, "--permission-mode", "default"}
+			var f face
+			switch place {
+			case "tab":
+				f = w.openTab(argv...)
+			case "tmux":
+				f = w.openPane(argv...)
+			case "xterm":
+				f = w.openXterm(argv...)
+			}
+			idle := b.row("the interface", starts, func(s model.Session) bool {
+				return s.Key.Harness == "claude-code" && s.State == model.SessionIdle && s.Key.ID != "" && s.Pid != 0
+			})
+			if idle.Link != agent.LinkProved || idle.Evidence.Source != "registry" || idle.Evidence.Text == "" {
+				t.Errorf("row: %+v", idle)
+			}
+			if idle.Cwd != w.cwd || idle.Project.Name != "proj" {
+				t.Errorf("folder %q, project %+v", idle.Cwd, idle.Project)
+			}
+			f.proves(idle.Place)
+			mine := func(state model.SessionState) func(model.Session) bool {
+				return func(s model.Session) bool { return s.Key == idle.Key && s.State == state }
+			}
+
+			w.sees(f, "❯")
+			w.line(f, "scenario:held-bash", func(within time.Duration) bool {
+				return len(w.model.Turns()) > 0 || b.has(within, mine(model.SessionRunning), nil)
+			})
+			if err := w.model.WaitHeld(w.ctx(), "work"); err != nil {
+				t.Fatal(err)
+			}
+			b.row("running", soon, mine(model.SessionRunning))
+			w.model.Release("work")
+			w.sees(f, "Do you want to proceed?")
+			waiting := b.row("waiting", soon, mine(model.SessionWaiting))
+			if waiting.WaitingKind != agent.WaitApproval || waiting.WaitingFor == "" || !waiting.NeedsYou {
+				t.Errorf("waiting row: %+v", waiting)
+			}
+			if _, err := os.Lstat(filepath.Join(w.cwd, "made-here.txt")); err == nil {
+				t.Error("the command ran before the answer")
+			}
+			w.press(f, "1", func(within time.Duration) bool { return b.has(within, mine(model.SessionIdle), nil) })
+			if _, err := os.Lstat(filepath.Join(w.cwd, "made-here.txt")); err != nil {
+				t.Error("the allowed command did not run")
+			}
+			// What is between is not told apart on a slow machine, the order is.
+			got := b.states(idle.Key)
+			want := []model.SessionState{model.SessionIdle, model.SessionRunning, model.SessionWaiting, model.SessionIdle}
+			if !inOrder(got, want) {
+				t.Errorf("states %v, want %v in this order", got, want)
+			}
+
+			// It is listed by a command too, and leaves with its process.
+			w.line(f, "/exit", func(within time.Duration) bool { return !alive(idle.Pid, within) })
+			b.gone(soon, idle.Key)
+		})
+	}
+}
+
+func inOrder(got, want []model.SessionState) bool {
+	for _, s := range want {
+		i := slices.Index(got, s)
+		if i < 0 {
+			return false
+		}
+		got = got[i+1:]
+	}
+	return true
+}
+
+// alive reports whether a process still runs when the time is over.
+func alive(pid int, within time.Duration) bool {
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if syscall.Kill(pid, 0) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// One that is killed leaves its entry behind and is gone all the same; so is one
+// that was there before the host, which a command without a host shows.
+func TestKilledAgentIsGone(t *testing.T) {
+	w := newWorld(t, setting{claude: true})
+	f := w.openPane(w.claude, "--permission-mode", "default")
+	w.sees(f, "❯")
+	out, err := w.cli("ls", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := decode[api.Sessions](json.RawMessage(out)).Sessions
+	if len(listed) != 1 || listed[0].State != model.SessionIdle || listed[0].Link != agent.LinkProved {
+		t.Fatalf("a host for one command lists %+v", listed)
+	}
+	f.proves(listed[0].Place)
+	w.free()
+	w.serve()
+	b := w.board()
+	row := b.row("the interface", soon, func(s model.Session) bool { return s.Key == listed[0].Key && s.State == model.SessionIdle })
+	entry := filepath.Join(w.home, ".claude", "sessions")
+	if err := syscall.Kill(row.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	b.gone(soon, row.Key)
+	if list, _ := filepath.Glob(filepath.Join(entry, "*.json")); len(list) == 0 {
+		t.Log("the killed agent's entry was removed") // then by the pane's end, not by the agent
+	}
+}
