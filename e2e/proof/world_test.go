@@ -160,15 +160,18 @@ func (w *world) connect() {
 // free waits until no host has this home.
 func (w *world) free() {
 	w.t.Helper()
-	ctx := w.ctx()
-	for {
-		if _, ok := host.FindRunning(filepath.Join(w.home, "w")); !ok {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			w.t.Fatal("the host of one command still runs")
-		case <-time.After(20 * time.Millisecond):
+	w.eventually("the host of one command to end", func() bool {
+		_, ok := host.FindRunning(filepath.Join(w.home, "w"))
+		return !ok
+	})
+}
+
+// eventually waits for what tells nobody: files and processes.
+func (w *world) eventually(what string, cond func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); !cond(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("waited in vain for %s", what)
 		}
 	}
 }
@@ -200,13 +203,11 @@ func (w *world) end() {
 			<-w.ended
 		}
 	}
-	deadline := time.Now().Add(10 * time.Second)
 	var left []string
-	for {
-		if left = w.processes(); len(left) == 0 || time.Now().After(deadline) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if left = w.processes(); len(left) == 0 {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	if len(left) > 0 {
 		w.t.Errorf("left running: %q", left)
