@@ -397,7 +397,9 @@ func (l *Lab) openTerminal(ctx context.Context, page *display.Inspector, window 
 	if err := window.Focus(); err != nil {
 		return err
 	}
-	if err := page.Eval(`document.querySelector('[data-view=welcome] .foot button.primary')?.click(); 0`, nil); err != nil {
+	// The first start shows its welcome once the lists are there.
+	left := `(() => { const b = document.querySelector('[data-view=welcome] .foot button.primary'); b?.click(); return !!b })()`
+	if err := untilTrue(ctx, page, left); err != nil {
 		return err
 	}
 	if err := l.screen.Key("ctrl+shift+t"); err != nil {
@@ -423,7 +425,11 @@ func until(ctx context.Context, page *display.Inspector, texts ...string) error 
 	if err != nil {
 		return err
 	}
-	js := fmt.Sprintf(`[...document.querySelectorAll('.xterm-rows > div')].some(r => %s.some(t => r.textContent.includes(t)))`, list)
+	return untilTrue(ctx, page, fmt.Sprintf(`[...document.querySelectorAll('.xterm-rows > div')].some(r => %s.some(t => r.textContent.includes(t)))`, list))
+}
+
+// untilTrue waits until an expression on the page is true.
+func untilTrue(ctx context.Context, page *display.Inspector, js string) error {
 	for {
 		var found bool
 		if err := page.Eval(js, &found); err != nil {
@@ -434,7 +440,7 @@ func until(ctx context.Context, page *display.Inspector, texts ...string) error 
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the terminal never showed any of %q", texts)
+			return fmt.Errorf("never true on the page: %s", js)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
