@@ -31,8 +31,8 @@ type Released struct {
 	// being started whose process is not known yet.
 	Own      []int
 	Starting bool
-	Applied               agent.Position
-	Hand                  model.Hand
+	Applied  agent.Position
+	Hand     model.Hand
 }
 
 // release is a session on its way out of the app.
