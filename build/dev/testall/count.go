@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -67,9 +68,14 @@ func countGo(out []byte, _ bool) Count {
 			c.Skipped++
 			c.Skips = append(c.Skips, short(key)+": "+why[key])
 		case "fail":
-			if !parents[key] {
+			if !slices.ContainsFunc(order, func(k string) bool { return strings.HasPrefix(k, key+"/") && done[k] == "fail" }) {
 				c.Failed++
 				c.Failures = append(c.Failures, short(key))
+				pkg, test, _ := strings.Cut(key, " ")
+				top, _, _ := strings.Cut(test, "/")
+				if t := (goTest{pkg, top}); !slices.Contains(c.FailedGo, t) {
+					c.FailedGo = append(c.FailedGo, t)
+				}
 			}
 		}
 	}
@@ -77,6 +83,7 @@ func countGo(out []byte, _ bool) Count {
 		if f && !failedIn[p] {
 			c.Failed++
 			c.Failures = append(c.Failures, short(p)+" (build or set-up)")
+			c.FailedGo = append(c.FailedGo, goTest{Pkg: p})
 		}
 	}
 	return c
@@ -161,7 +168,10 @@ func countPlaywright(out []byte, _ bool) Count {
 			for _, t := range sp.Tests {
 				name := fmt.Sprintf("%s > %s", s.Title, sp.Title)
 				switch t.Status {
-				case "expected", "flaky":
+				case "flaky":
+					c.Passed++
+					c.Notes = append(c.Notes, "flaky: "+name+" failed once and passed when run again")
+				case "expected":
 					c.Passed++
 				case "skipped":
 					c.Skipped++

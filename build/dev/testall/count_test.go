@@ -24,6 +24,7 @@ not json
 		Failures: []string{"a TestX/two", "c (build or set-up)"},
 		Skips:    []string{"a TestS: s_test.go:3: needs a Mac"},
 		Notes:    []string{"smoke row codex: pass (TestRealSmoke)"},
+		FailedGo: []goTest{{m + "a", "TestX"}, {Pkg: m + "c"}},
 	}
 	if d := cmp.Diff(want, countGo(out, true)); d != "" {
 		t.Error(d)
@@ -48,5 +49,28 @@ func TestCountPlaywright(t *testing.T) {
 	want := Count{Passed: 1, Failed: 1, Skipped: 1, Failures: []string{"inner > two"}, Skips: []string{"inner > two"}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestAFailureThatPassesAloneIsFlaky(t *testing.T) {
+	const m = "github.com/whippletree-app/whippletree/"
+	c := Count{Passed: 3, Failed: 3, Failures: []string{"a TestX/two", "a TestXY", "c (build or set-up)"}}
+	c = withoutFailure(c, goTest{m + "a", "TestX"})
+	if want := (Count{Passed: 4, Failed: 2, Failures: []string{"a TestXY", "c (build or set-up)"}}); !cmp.Equal(want, c) {
+		t.Error(cmp.Diff(want, c))
+	}
+	c = withoutFailure(c, goTest{Pkg: m + "c"})
+	if want := (Count{Passed: 5, Failed: 1, Failures: []string{"a TestXY"}}); !cmp.Equal(want, c) {
+		t.Error(cmp.Diff(want, c))
+	}
+}
+
+// A parent that fails by itself, its subtests green, is one failure.
+func TestCountGoParentAlone(t *testing.T) {
+	got := countGo([]byte(`{"Action":"pass","Package":"p","Test":"TestP/a"}
+{"Action":"fail","Package":"p","Test":"TestP"}
+{"Action":"fail","Package":"p"}`), true)
+	if got.Failed != 1 || got.Passed != 1 || len(got.FailedGo) != 1 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -54,7 +54,7 @@ func run(ctx context.Context, tier, only string) int {
 			r.Count.Failed, r.Why = 1, "not run: "+missing+" failed"
 		default:
 			fmt.Printf("==> %-12s %s\n", s.ID, s.Title)
-			r = runStep(ctx, s, filepath.Join(logs, s.ID+".log"))
+			r = again(ctx, s, runStep(ctx, s, filepath.Join(logs, s.ID+".log")))
 			fmt.Printf("    %-12s %s in %.1fs (%s)\n", s.ID, r.Verdict(), r.Took.Seconds(), r.Log)
 			for _, f := range r.Count.Failures {
 				fmt.Printf("    FAIL %s\n", f)

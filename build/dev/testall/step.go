@@ -37,6 +37,8 @@ type Step struct {
 type Count struct {
 	Passed, Failed, Skipped int
 	Failures, Skips         []string
+	// FailedGo names the failed Go tests, to run them again.
+	FailedGo []goTest
 	// Notes are outcomes that deserve a line of their own.
 	Notes []string
 }
