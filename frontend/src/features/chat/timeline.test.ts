@@ -22,6 +22,11 @@ describe('the timeline', () => {
     expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'tool', 'tool', 'error', 'user']);
   });
 
+  it('does not show what the agent took back', () => {
+    const rows = [r('user', 2), r('reasoning', 2, { endedAt: 9 }), r('text', 2, { endedAt: 9, text: '' }), r('text', 2, { provisional: true }), r('text', 2, { endedAt: 9, text: 'yes' }), r('tool', 2, { endedAt: 9 })];
+    expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'text', 'text', 'tool']);
+  });
+
   it('puts what a sub-agent did below it', () => {
     const parent = r('subagent', 2);
     const list = buildTimeline([parent, r('tool', 2, { parentId: parent.row.id }), r('text', 2, { parentId: 'unknown' })], opts);

@@ -31,11 +31,15 @@ export function isPast(card: ApprovalCard): boolean {
   return card.state !== 'sent' || card.acknowledges !== true;
 }
 
+/** A text or a thought that ended empty was taken back by the agent. */
+const isTakenBack = (r: Row) => (r.type === 'text' || r.type === 'reasoning') && !!r.endedAt && !r.text && !r.truncated;
+
 export function buildTimeline<R extends TimelineRow>(rows: readonly R[], o: TimelineOptions): Entry<R>[] {
   const ids = new Set(rows.map((r) => r.row.id));
   const children = new Map<string, R[]>();
   const top: R[] = [];
   for (const r of rows) {
+    if (isTakenBack(r.row)) continue;
     const parent = r.row.parentId;
     if (parent && ids.has(parent)) {
       const list = children.get(parent);

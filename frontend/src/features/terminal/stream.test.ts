@@ -18,7 +18,7 @@ describe('a terminal stream', () => {
     await settle();
     const log: string[] = [];
     const done: (() => void)[] = [];
-    const s = new TerminalStream(client, 't', { write: (d, cb) => (log.push(new TextDecoder().decode(d)), done.push(cb)), reset: () => log.push('reset') });
+    const s = new TerminalStream(client, 't', { write: (d, cb) => (log.push(new TextDecoder().decode(d)), done.push(cb)), reset: () => log.push('reset'), replayed: () => log.push('replayed') });
     const attached = s.attach(80, 24, true);
     await settle();
     await attached;
@@ -27,9 +27,10 @@ describe('a terminal stream', () => {
     expect(s.replaying).toBe(true);
     server.frame(FRAME_REPLAY_END, 3, bytes(''));
     server.frame(FRAME_OUTPUT, 3, bytes('new!'));
-    expect([log, s.replaying]).toEqual([['reset', 'old', 'new!'], false]);
+    expect([log, s.replaying]).toEqual([['reset', 'old', 'new!'], true]);
     expect(server.frames).toEqual([]);
     done.forEach((d) => d());
+    expect([log.at(-1), s.replaying]).toEqual(['replayed', false]);
     expect(server.frames.map((f) => [f.kind, Number(new DataView(f.payload.slice().buffer).getBigUint64(0))])).toEqual([[FRAME_ACK, 7]]);
     s.input(bytes('ls\r'));
     expect(server.frames.at(-1)).toMatchObject({ kind: FRAME_INPUT, stream: 3 });

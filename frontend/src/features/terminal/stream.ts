@@ -7,6 +7,8 @@ export interface Screen {
   write(data: Uint8Array, done: () => void): void;
   /** Forgets everything: a replay follows. */
   reset(): void;
+  /** The replay was taken to its end: what follows is live. */
+  replayed?(): void;
 }
 
 /** Acknowledged at least this often; the host pauses the program far above it. */
@@ -20,7 +22,14 @@ export class TerminalStream {
   private acked = 0;
   private pending = 0;
   private closed = false;
-  replaying = false;
+  private replayPending = 0;
+  /** Writes of the replay that the screen has not taken yet; -1 while more of it comes. */
+  private replayLeft = 0;
+
+  /** While the screen is rebuilt nothing of it may be sent as if it were typed. */
+  get replaying(): boolean {
+    return this.replayLeft !== 0;
+  }
 
   constructor(
     private readonly client: Client,
@@ -37,6 +46,7 @@ export class TerminalStream {
     }
     this.stream = stream;
     this.consumed = this.acked = this.pending = 0;
+    this.replayPending = this.replayLeft = 0;
     this.screen.reset();
     this.stop = this.client.stream(stream, (f) => this.frame(f));
     return terminal;
@@ -44,16 +54,25 @@ export class TerminalStream {
 
   private frame(f: Frame): void {
     if (f.kind === FRAME_REPLAY_END) {
-      this.replaying = false;
+      this.replayLeft = this.replayPending;
+      if (!this.replayLeft) this.screen.replayed?.();
       return;
     }
     if (f.kind !== FRAME_OUTPUT && f.kind !== FRAME_REPLAY) return;
-    if (f.kind === FRAME_REPLAY) this.replaying = true;
+    const replay = f.kind === FRAME_REPLAY;
+    if (replay) {
+      this.replayPending++;
+      this.replayLeft = -1;
+    }
     const stream = this.stream;
     this.pending++;
     this.screen.write(f.payload, () => {
       if (stream !== this.stream) return;
       this.pending--;
+      if (replay) {
+        this.replayPending--;
+        if (this.replayLeft > 0 && --this.replayLeft === 0) this.screen.replayed?.();
+      }
       this.consumed += f.payload.length;
       // Nothing waits: the host must know all of it, or it would hold back for ever.
       if (this.consumed - this.acked >= ACK_STEP || this.pending === 0) {

@@ -1,6 +1,7 @@
 import type { Client } from '../api/client';
 import { reason } from '../api/errors';
 import type { Appended, ApprovalCard, Catalog, Chat, ChatSummary, Event, Notice, QueueEntry, Row, RemovedRows, TurnChanged, Usage } from '../api/types.gen';
+import { mergeSummary, type ChatDetail } from './merge';
 
 /** Length in UTF-8 bytes without making the bytes. */
 export function utf8Length(text: string): number {
@@ -60,8 +61,6 @@ export interface ChatStore {
   readonly hasOlder: boolean;
   loadOlder(): Promise<void>;
   dismissNotice(n: Notice): void;
-  /** Asks for the whole chat anew: for what no event tells. */
-  refresh(): void;
   close(): void;
 }
 
@@ -114,8 +113,7 @@ export function createChat(client: Client, id: string): ChatStore {
   function event(e: Event) {
     switch (e.type) {
       case 'chat':
-        if (chat) chat = { ...chat, ...(e.data as ChatSummary) };
-        learn();
+        if (chat) chat = mergeSummary(chat, e.data as ChatSummary & Partial<ChatDetail>);
         break;
       case 'row':
         putRow(e.data as Row);
@@ -137,7 +135,6 @@ export function createChat(client: Client, id: string): ChatStore {
         break;
       case 'approval': {
         const card = e.data as ApprovalCard;
-        if (chat?.autoMode?.on && card.state !== 'open') restart();
         approvals = approvals.some((a) => a.id === card.id) ? approvals.map((a) => (a.id === card.id ? card : a)) : [...approvals, card];
         break;
       }
@@ -149,29 +146,17 @@ export function createChat(client: Client, id: string): ChatStore {
         break;
       case 'turn': {
         const t = e.data as TurnChanged;
-        if (chat) chat = { ...chat, turn: t.end ? 'idle' : t.state, turnSince: t.end ? undefined : (chat.turnSince ?? t.at), lastEnd: t.end ?? chat.lastEnd };
+        if (chat) chat = { ...chat, turn: t.end ? 'idle' : t.state, silentSince: t.end ? undefined : chat.silentSince, turnSince: t.end ? undefined : (chat.turnSince ?? t.at), lastEnd: t.end ?? chat.lastEnd };
         break;
       }
       case 'pulse':
         pulse++;
+        if (chat?.silentSince) chat = { ...chat, silentSince: undefined };
         break;
       case 'notice':
         notices = [...notices.slice(-2), e.data as Notice];
         break;
     }
-  }
-
-  /**
-   * What the agent can do is known once it runs and comes with the snapshot
-   * only: asked for once a turn while it is missing.
-   */
-  let learnt = '';
-  function learn() {
-    if (!chat || chat.abilities?.length || chat.turn === 'idle' || chat.turn === 'opening' || !chat.handle) return;
-    const now = String(chat.turnSince ?? 0);
-    if (learnt === now) return;
-    learnt = now;
-    restart();
   }
 
   function restart() {
@@ -222,7 +207,6 @@ export function createChat(client: Client, id: string): ChatStore {
     dismissNotice(n) {
       notices = notices.filter((x) => x !== n);
     },
-    refresh: restart,
     close: () => stop(),
   };
 }
