@@ -266,6 +266,10 @@ func TestChatsOfOurs(t *testing.T) {
 	if s := b.row("S1"); s.ChatID != "c" || s.Title != "the chat" || s.Evidence.Source != "chat" || s.WaitingKind != agent.WaitApproval || s.Pid != own.Process.Pid {
 		t.Errorf("%+v", s)
 	}
+	b.r.Bound(t.Context())
+	if s := b.row("S1"); s.Place.Kind != "none" || s.Place.External {
+		t.Errorf("a chat's agent is shown where the host was started: %+v", s.Place)
+	}
 	// Released: the process ends, the chat rests; no row claims a failure.
 	chat.State, chat.Waiting = model.SessionIdle, 0
 	b.r.SetChat(chat, own.Process.Pid)

@@ -254,7 +254,8 @@ func (r *Registry) session(x *row) *model.Session {
 	if v.state == model.SessionFailed {
 		s.Error = clean(fault)
 	}
-	if s.Place.Kind == "" {
+	if s.Place.Kind == "" || x.ours() {
+		// A chat's own agent is in no terminal, wherever the host was started from.
 		s.Place = model.Place{Kind: "none"}
 	}
 	if x.proc.IsZero() && x.chat == nil {
