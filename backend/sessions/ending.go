@@ -18,6 +18,9 @@ func (r *Registry) tie(x *row, id processes.Identity) {
 	r.unwatch(x)
 	x.proc = id
 	x.own, x.inside = id.Start != 0 && r.isOurs(id), false
+	if x.bound != id { // the place is that of another process
+		x.place, x.program, x.bound = model.Place{}, nil, processes.Identity{}
+	}
 	if id.IsZero() {
 		return
 	}

@@ -288,6 +288,27 @@ func TestChatsOfOurs(t *testing.T) {
 	}
 }
 
+// A place is shown for the process it was found for, never for the next one.
+func TestPlaceOfTheNextProcess(t *testing.T) {
+	b := newBench(t, nil)
+	first, next := b.process(), b.process()
+	b.upsert(agent.Snapshot{ID: "S1", Pid: first.Process.Pid, Status: agent.StatusIdle})
+	b.r.Bound(t.Context())
+	if s := b.row("S1"); s.Place.Kind != "external" {
+		t.Fatalf("%+v", s.Place)
+	}
+	b.drain()
+	b.upsert(agent.Snapshot{ID: "S1", Pid: next.Process.Pid, Status: agent.StatusIdle})
+	c := b.wait("the next process", func(c Change) bool { return c.Session.Pid == next.Process.Pid })
+	if c.Session.Place.Kind != "none" {
+		t.Errorf("before it was looked for: %+v", c.Session.Place)
+	}
+	b.r.Bound(t.Context())
+	if s := b.row("S1"); s.Place.Kind != "external" {
+		t.Errorf("%+v", s.Place)
+	}
+}
+
 // What a chat's agent starts by itself is no session either.
 func TestInsideOurs(t *testing.T) {
 	b := newBench(t, nil)
