@@ -77,6 +77,7 @@ type Host struct {
 	harnesses *harnesses
 	chats     *chats.Manager
 	terminals *terminals.Manager
+	tabs      tabChanges
 	people    *people
 	ledger    *ledger
 	native    *native.Terminals

@@ -93,6 +93,9 @@ func (h *Host) infoChanged() {
 }
 
 func (h *Host) terminalChanged(t model.Terminal, removed bool) {
+	if h.tabs.changed(t, removed) && h.observed != nil {
+		h.observed.registry.Rebind()
+	}
 	if removed {
 		h.hub.Publish(api.TopicTerminals, api.EventRemove, api.Removed{IDs: []string{t.ID}})
 		return
