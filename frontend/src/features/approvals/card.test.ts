@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApprovalCard, Option } from '../../lib/api/types.gen';
-import { Arming, answerable, choose, emptyDraft, entryOption, optionForKey, pastText, reachText, toAnswer } from './card';
+import { Announcer, Arming, answerable, choose, emptyDraft, entryOption, optionForKey, pastText, reachText, stepCard, toAnswer } from './card';
 
 const option = (id: string, kind: Option['kind'], more: Partial<Option> = {}): Option => ({ id, label: id, kind, reach: 'once', ...more });
 const card = (more: Partial<ApprovalCard> = {}): ApprovalCard => ({
@@ -76,5 +76,23 @@ describe('after the answer', () => {
   ] as const)('%j', (more, text, detail) => {
     const p = pastText(card(more as Partial<ApprovalCard>));
     expect([p.text, p.detail]).toEqual([text, detail]);
+  });
+});
+
+describe('several requests of one chat', () => {
+  const three = ['a', 'b', 'c'].map((id) => card({ id }));
+  it('are a step away in both directions, round the end', () => {
+    expect(['b', 'c', 'a'].map((want, i) => stepCard(three, three[i]!.id, 1) === want)).toEqual([true, true, true]);
+    expect(stepCard(three, 'a', -1)).toBe('c');
+    expect(stepCard(three, 'gone', 1)).toBe('a');
+    expect(stepCard([], 'a', 1)).toBe('');
+  });
+  it('are announced once each, and not what was there at the start', () => {
+    const a = new Announcer();
+    expect(a.fresh(three.slice(0, 1))).toEqual([]);
+    expect(a.fresh(three).map((c) => c.id)).toEqual(['b', 'c']);
+    expect(a.fresh(three.slice(1))).toEqual([]);
+    // Back after a reconnect: it was said already.
+    expect(a.fresh(three)).toEqual([]);
   });
 });

@@ -10,6 +10,25 @@ export const GATE_LINES = 12;
 /** A card of another key is a new card: unarmed, unread, nothing chosen. */
 export const cardKey = (c: ApprovalCard): string => `${c.id}/${c.revision}`;
 
+/** The request a step away from one, round the end; the first when it is gone. */
+export function stepCard(cards: readonly ApprovalCard[], id: string, by: number): string {
+  const at = cards.findIndex((c) => c.id === id);
+  return cards[at < 0 ? 0 : (at + by + cards.length) % cards.length]?.id ?? '';
+}
+
+/** What is said for requests nobody was told of yet; each is said once. */
+export class Announcer {
+  private known: Set<string> | undefined;
+
+  /** The first call only learns what is there at the start. */
+  fresh(open: readonly ApprovalCard[]): ApprovalCard[] {
+    const known = this.known;
+    const fresh = known ? open.filter((a) => !known.has(a.id)) : [];
+    this.known = new Set([...(known ?? []), ...open.map((a) => a.id)].slice(-1000));
+    return fresh;
+  }
+}
+
 export class Arming {
   private since: number;
   private key = '';
