@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,6 +113,17 @@ type play struct {
 	scene  *scene
 	all    []*scene
 	answer []chan agent.ApprovalAnswer
+	// calls counts what was asked of the manager and is not answered yet.
+	calls atomic.Int32
+}
+
+// call asks the manager beside the play; its answer may wait for the probe.
+func (p *play) call(f func()) {
+	p.calls.Add(1)
+	go func() {
+		defer p.calls.Add(-1)
+		f()
+	}()
 }
 
 func (p *play) current() *scene {
@@ -147,13 +159,14 @@ func (p *play) step(kind string) {
 		if how == "send" {
 			how = ""
 		}
-		go func(n int) { // its answer may wait for the probe
+		n := p.sent
+		p.call(func() {
 			_, _ = m.Send(ctx, SendRequest{ChatID: p.id, ClientID: fmt.Sprintf("c%d", n), Text: "x", How: how})
-		}(p.sent)
+		})
 	case "stop":
 		_, _ = p.s.m.StopTurn(ctx, p.id)
 	case "close":
-		go func() { _ = m.CloseChat(ctx, p.id) }()
+		p.call(func() { _ = m.CloseChat(ctx, p.id) })
 	case "answer":
 		for _, c := range p.s.m.Approvals() {
 			if c.ChatID == p.id {
@@ -222,6 +235,7 @@ func (p *play) finish(rt failer) {
 			p.end(sc, turnReturn{end: agent.TurnEnd{Outcome: agent.OutcomeCompleted}})
 			sc.Turn(agent.TurnEvent{Origin: agent.OriginAgent, End: &agent.TurnEnd{Outcome: agent.OutcomeCompleted}})
 		}
+		asking := p.calls.Load() > 0 // before the look: what it asks now, the look sees
 		c, err := p.s.m.Get(ctx, p.id)
 		if err != nil {
 			rt.Fatalf("%v", err)
@@ -238,7 +252,7 @@ func (p *play) finish(rt failer) {
 		}
 		var open bool
 		_ = p.s.m.with(ctx, p.id, func(c *chat) error { open = c.busy(); return nil })
-		if !open && waits == 0 && c.Turn == model.TurnIdle {
+		if !asking && !open && waits == 0 && c.Turn == model.TurnIdle {
 			return
 		}
 		if time.Now().After(deadline) {
