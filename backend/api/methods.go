@@ -374,6 +374,11 @@ type ReadTerminal struct {
 	Lines int    `json:"lines,omitempty"`
 }
 
+// TerminalApps are the installed terminal apps a chat can be continued in.
+type TerminalApps struct {
+	Apps []model.PlaceChoice `json:"apps"`
+}
+
 type TerminalText struct {
 	Lines []string `json:"lines"`
 }
@@ -492,6 +497,7 @@ var Methods = []Method{
 	{"terminals.colors", TerminalColors{}, None{}},
 	{"terminals.close", TerminalRef{}, None{}},
 	{"terminals.read", ReadTerminal{}, TerminalText{}},
+	{"terminals.apps", None{}, TerminalApps{}},
 	{"settings.get", None{}, SettingsResult{}},
 	{"settings.set", SetSettings{}, SettingsResult{}},
 	{"settings.schema", None{}, SchemaResult{}},

@@ -38,6 +38,9 @@ func (h *Host) bindTerminals() {
 	api.HandleConcurrent(s, "terminals.close", func(ctx context.Context, _ *api.Caller, r api.TerminalRef) (api.None, error) {
 		return api.None{}, h.terminals.Close(ctx, r.ID)
 	})
+	api.Handle(s, "terminals.apps", func(context.Context, *api.Caller, api.None) (api.TerminalApps, error) {
+		return api.TerminalApps{Apps: orEmpty(natives{native: h.native}.Choices())}, nil
+	})
 	api.Handle(s, "terminals.read", func(_ context.Context, _ *api.Caller, r api.ReadTerminal) (api.TerminalText, error) {
 		if _, ok := h.terminals.Get(r.ID); !ok {
 			return api.TerminalText{}, notFound("There is no terminal %s.", r.ID)

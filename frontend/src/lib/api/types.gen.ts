@@ -995,6 +995,10 @@ export interface Terminal {
   busy?: boolean;
 }
 
+export interface TerminalApps {
+  apps: PlaceChoice[] | null;
+}
+
 export interface TerminalColors {
   foreground: string;
   background: string;
@@ -1153,6 +1157,7 @@ export interface Methods {
   'terminals.colors': { params: TerminalColors; result: None };
   'terminals.close': { params: TerminalRef; result: None };
   'terminals.read': { params: ReadTerminal; result: TerminalText };
+  'terminals.apps': { params: None; result: TerminalApps };
   'settings.get': { params: None; result: SettingsResult };
   'settings.set': { params: SetSettings; result: SettingsResult };
   'settings.schema': { params: None; result: SchemaResult };
