@@ -269,12 +269,16 @@ func measureTerminal(l *Lab) []Figure {
 	return []Figure{f}
 }
 
-// inspectable builds the window with the inspector in it.
+// inspectable builds the window with the inspector in it, in a folder of its own:
+// the host knows our window by the name of its program and the place beside it.
 func (l *Lab) inspectable() (string, error) {
-	if _, err := l.Host(); err != nil {
+	if err := os.MkdirAll(filepath.Join(l.bin, "inspect"), 0o755); err != nil {
 		return "", err
 	}
-	return l.Build("whippletree-desktop-inspect", ".", "-tags", wailsTags+",devtools")
+	if _, err := l.Build(filepath.Join("inspect", "whippletree"), "./backend/cmd/whippletree"); err != nil {
+		return "", err
+	}
+	return l.Build(filepath.Join("inspect", "whippletree-desktop"), ".", "-tags", wailsTags+",devtools")
 }
 
 func (l *Lab) terminalFile() (string, error) {
