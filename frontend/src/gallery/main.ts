@@ -1,6 +1,7 @@
 import { mount } from 'svelte';
 import AppView from '../App.svelte';
 import Gallery from './Gallery.svelte';
+import { preferences } from '../lib/stores/settings';
 import { world, type Scene } from './world';
 import '../theme/tokens.css';
 import '../theme/base.css';
@@ -15,6 +16,6 @@ if (page === 'states' || page === 'approvals') mount(Gallery, { target, props: {
 else {
   const app = world(page as Scene);
   // The picture's theme is the query's, not the settings'.
-  Object.defineProperty(app, 'prefs', { get: () => ({ theme: theme ?? 'system', density: query.get('density') ?? 'comfortable', zoom: 100, keepRunning: false, terminalFont: 12, scrollback: 1000 }) });
+  Object.defineProperty(app, 'prefs', { get: () => ({ ...preferences(null), theme: theme ?? 'system', density: query.get('density') ?? 'comfortable', zoom: Number(query.get('zoom') ?? 100), terminalFont: 12, scrollback: 1000 }) });
   mount(AppView, { target, props: { app } });
 }

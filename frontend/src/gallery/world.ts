@@ -7,7 +7,7 @@ import * as data from './data';
 
 const SCREEN = '\x1b[1;32m~/src/payments-api\x1b[0m \x1b[35mmain\x1b[0m \x1b[33m*3\x1b[0m\r\n\x1b[34m❯\x1b[0m git status --short\r\n \x1b[31mM\x1b[0m upload/gate_test.go\r\n \x1b[31mM\x1b[0m upload/retry.go\r\n\x1b[31m??\x1b[0m notes/flaky.md\r\n\r\n\x1b[1;32m~/src/payments-api\x1b[0m \x1b[35mmain\x1b[0m \x1b[33m*3\x1b[0m\r\n\x1b[34m❯\x1b[0m ';
 
-export type Scene = 'window' | 'working' | 'mirror' | 'inbox' | 'settings' | 'palette' | 'welcome' | 'gone' | 'empty' | 'newchat' | 'takeover' | 'trust' | 'quit';
+export type Scene = 'window' | 'working' | 'mirror' | 'inbox' | 'settings' | 'palette' | 'welcome' | 'gone' | 'empty' | 'newchat' | 'takeover' | 'trust' | 'quit' | 'general' | 'terminal' | 'problems' | 'continue' | 'silent' | 'several';
 
 /** A whole window against a host in memory, in the moment a picture shows. */
 export function world(scene: Scene): App {
@@ -21,8 +21,8 @@ export function world(scene: Scene): App {
   set('terminals', data.terminals);
   set('approvals', empty ? [] : [data.approval]);
   set('harnesses', data.harnesses);
-  set('settings', { values: {}, path: '/home/me/.config/whippletree/settings.json' });
-  set('chat:c1', scene === 'mirror' || scene === 'takeover' ? { ...mirrored(data.chat), approvals: [] } : scene === 'working' ? streaming() : data.chat);
+  set('settings', { values: {}, path: '/home/me/.config/whippletree/settings.json', problems: scene === 'problems' ? [{ path: 'general.zoom', code: 'invalid', message: 'must be at most 200' }, { path: 'notifications', code: 'duplicate', message: 'appears twice; the last one counts' }] : undefined });
+  set('chat:c1', scene === 'mirror' || scene === 'takeover' ? { ...mirrored(data.chat), approvals: [] } : scene === 'working' || scene === 'continue' ? streaming() : scene === 'silent' ? { ...streaming(), silentSince: data.NOW - 126_000, queue: [] } : scene === 'several' ? { ...data.chat, approvals: [data.approval, { ...data.approval, id: 'a2' }, { ...data.approval, id: 'a3', kind: 'mode', title: 'Change the mode?', preview: undefined, modeChange: { from: 'default', to: 'accept' } }] } : data.chat);
   set('chat:c2', { ...data.chat, ...data.chats[1], items: data.rows.slice(0, 1), queue: [], approvals: [] });
   set('chat:c3', { ...data.chat, ...data.chats[2], items: data.rows.slice(0, 1), queue: [], approvals: [] });
 
@@ -43,6 +43,8 @@ export function world(scene: Scene): App {
   server.on('approvals.rules', () => ({ rules: [{ id: '1', project: '/home/me/src/payments-api', harness: 'claude-code', tool: 'Bash', pattern: 'go test', at: data.NOW }] }));
   server.on('approvals.audit', () => ({ entries: [] }));
   server.on('settings.set', () => ({ settings: { values: {}, path: '' } }));
+  server.on('terminals.apps', () => ({ apps: [{ id: 'kitty', label: 'kitty', default: true }, { id: 'xterm', label: 'xterm' }] }));
+  server.on('handoff.preview', () => ({ command: { argv: ['claude'], cwd: '/' }, printed: 'cd ~/src/payments-api && claude --resume 01a2', places: [{ id: 'app', label: 'A tab here', default: true }, { id: 'kitty', label: 'kitty' }], canNow: false, why: '', running: true }));
   server.on('host.doctor', () => ({ checks: [{ id: 'a', title: 'Host', state: 'ok', text: 'version 0.1.0' }] }));
   server.on('trust.check', ({ cwd }) => ({ cwd, root: cwd, state: 'unknown', needed: true, starts: [{ kind: 'hook', name: 'PreToolUse', command: './scripts/check.sh', source: '/home/me/src/payments-api/.claude/settings.json' }, { kind: 'mcp', name: 'postgres', command: 'npx -y postgres-mcp', source: '/home/me/src/payments-api/.mcp.json' }] }));
 
@@ -51,7 +53,10 @@ export function world(scene: Scene): App {
   void client.start();
   setTimeout(() => {
     if (scene === 'inbox' || scene === 'settings') app.win.view = scene;
+    if (scene === 'general' || scene === 'terminal' || scene === 'problems') app.win.view = 'settings';
     if (scene === 'settings') app.win.settingsPage = 'agents';
+    if (scene === 'terminal') app.win.settingsPage = 'terminal';
+    if (scene === 'continue') app.dialog = { kind: 'continue', chatId: 'c1' };
     if (scene === 'palette') app.palette = true;
     if (scene === 'newchat') app.dialog = { kind: 'newChat' };
     if (scene === 'takeover') app.dialog = { kind: 'takeOver', chatId: 'c1' };

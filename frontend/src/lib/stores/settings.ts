@@ -6,8 +6,18 @@ export interface Preferences {
   density: 'comfortable' | 'compact';
   zoom: number;
   keepRunning: boolean;
+  chatFont: string;
+  codeFont: string;
+  terminalFamily: string;
   terminalFont: number;
   scrollback: number;
+  /** The terminal app that chats are continued in; empty: a tab here. */
+  terminalApp: string;
+  notify: boolean;
+  notifyWaiting: boolean;
+  notifyFinished: boolean;
+  notifyFailed: boolean;
+  notifyText: boolean;
 }
 
 /** Where each one is in settings.json. */
@@ -16,8 +26,17 @@ export const PATHS: { readonly [K in keyof Preferences]: string } = {
   density: 'general.density',
   zoom: 'general.zoom',
   keepRunning: 'general.keepRunning',
+  chatFont: 'general.chatFont',
+  codeFont: 'general.codeFont',
+  terminalFamily: 'terminal.font',
   terminalFont: 'terminal.fontSize',
   scrollback: 'terminal.scrollback',
+  terminalApp: 'terminal.app',
+  notify: 'notifications.enabled',
+  notifyWaiting: 'notifications.waiting',
+  notifyFinished: 'notifications.finished',
+  notifyFailed: 'notifications.failed',
+  notifyText: 'notifications.showText',
 };
 
 export function valueAt(values: unknown, path: string): unknown {
@@ -32,6 +51,8 @@ export function valueAt(values: unknown, path: string): unknown {
 export function preferences(settings: Settings | null): Preferences {
   const at = (k: keyof Preferences) => valueAt(settings?.values, PATHS[k]);
   const number = (v: unknown, low: number, high: number, rest: number) => (typeof v === 'number' && v >= low && v <= high ? v : rest);
+  const text = (v: unknown) => (typeof v === 'string' ? v.trim() : '');
+  const yes = (v: unknown, rest: boolean) => (typeof v === 'boolean' ? v : rest);
   const theme = at('theme');
   return {
     theme: theme === 'light' || theme === 'dark' ? theme : 'system',
@@ -40,5 +61,20 @@ export function preferences(settings: Settings | null): Preferences {
     keepRunning: at('keepRunning') === true,
     terminalFont: number(at('terminalFont'), 6, 48, 12),
     scrollback: number(at('scrollback'), 0, 100_000, 10_000),
+    chatFont: text(at('chatFont')),
+    codeFont: text(at('codeFont')),
+    terminalFamily: text(at('terminalFamily')),
+    terminalApp: text(at('terminalApp')),
+    notify: yes(at('notify'), true),
+    notifyWaiting: yes(at('notifyWaiting'), true),
+    notifyFinished: yes(at('notifyFinished'), true),
+    notifyFailed: yes(at('notifyFailed'), true),
+    notifyText: yes(at('notifyText'), false),
   };
+}
+
+/** A person's font before the fonts that stand in for it. What is no family name cannot leave the list. */
+export function fontStack(names: string, rest: string): string {
+  const own = names.split(',').map((n) => n.trim().replace(/^["']|["']$/g, '')).filter((n) => n && !/["'\\;{}()<>]/.test(n));
+  return [...own.map((n) => (/^(serif|sans-serif|monospace|system-ui|ui-monospace)$/.test(n) ? n : `"${n}"`)), rest].join(', ');
 }
