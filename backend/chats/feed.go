@@ -2,6 +2,7 @@ package chats
 
 import (
 	"context"
+	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/model"
@@ -151,6 +152,33 @@ func (c *chat) named(h agent.Handle) {
 	}
 	c.saveRecord()
 	c.refresh()
+	if old == nil || old.NativeID != h.NativeID {
+		c.claimNamed()
+	}
+}
+
+// claimNamed tells the guard of a session that was not known when the prompt was
+// allowed: from now on it is leased, and a second writer is seen. When somebody
+// has it already the guard sets the chat's hand.
+func (c *chat) claimNamed() {
+	g, claim := c.m.guard(), c.claim()
+	if g == nil || claim.Handle.NativeID == "" {
+		return
+	}
+	c.work.Add(1)
+	go func() {
+		defer c.work.Done()
+		ctx, cancel := context.WithTimeout(c.ctx, 15*time.Second)
+		defer cancel()
+		if err := g.MayWrite(ctx, claim); err != nil && ctx.Err() == nil {
+			c.m.o.Log.Warn("a session that has just begun is somebody else's", "chat", c.id, "err", err)
+		}
+		c.post(msg{kind: msgCall, fn: func() {
+			if c.live == nil && c.previous == nil && c.phase == phIdle { // the agent has ended meanwhile
+				g.LetGo(claim)
+			}
+		}})
+	}()
 }
 
 func (c *chat) alias(old, tip string) {

@@ -19,9 +19,10 @@ type Harnesses interface {
 // Guard says whether a session may be written to now (package handoff). It is
 // called beside the chat's goroutine and may call the Manager.
 type Guard interface {
-	// MayWrite is asked before every prompt; nil means that nobody else writes
-	// and that the lease is ours. The error's text is shown as the reason. When
-	// it answers with an error the guard has set the chat's hand by itself.
+	// MayWrite is asked before every prompt, and when the agent has named the
+	// session; nil means that nobody else writes and that the lease is ours. The
+	// error's text is shown as the reason. When it answers with an error the guard
+	// has set the chat's hand by itself.
 	MayWrite(ctx context.Context, c Claim) error
 	// LetGo says that the chat's agent process is gone: the lease may end. It
 	// must not call the Manager.

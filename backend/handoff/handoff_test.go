@@ -145,6 +145,20 @@ func TestH02LeaseRace(t *testing.T) {
 	}
 }
 
+// A session that only got its name in the first turn is watched from then on.
+func TestAForeignWriterOfASessionThatHasJustBegun(t *testing.T) {
+	s := newStage(t)
+	id := s.chat()
+	s.said(id, "one")
+	other := s.cli(s.session(id))
+	s.hand(id, model.HandMirror) // nobody has to send something first
+	if got := s.owned(id); got.Ownership.Pid != other.cmd.Process.Pid {
+		t.Errorf("%+v", got.Ownership)
+	}
+	other.typed("quit")
+	s.hand(id, model.HandApp)
+}
+
 func TestAForeignWriterDuringOurTurn(t *testing.T) {
 	s := newStage(t)
 	id := s.chat()
