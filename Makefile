@@ -43,6 +43,7 @@ desktop:
 
 generate:
 	go run ./backend/api/tsgen/write frontend/src/lib/api/types.gen.ts
+	go run ./build/dev/agentsdoc/write docs/agents.md
 
 test: setup-test
 	@go run ./build/dev/testall -tier ci
