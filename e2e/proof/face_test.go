@@ -16,9 +16,15 @@ import (
 	"github.com/whippletree-app/whippletree/e2e/display"
 )
 
+// clearLine is Ctrl-U, enter the Return key.
+const (
+	clearLine = "\x15"
+	enter     = "\r"
+)
+
 // face is a terminal in which an agent's own interface runs and a person types.
 type face interface {
-	// keys types a text; "\r" is the Return key.
+	// keys types a text, enter or clearLine.
 	keys(text string)
 	// screen is the text that is shown now; ok is false where it cannot be read.
 	screen() (text string, ok bool)
@@ -95,8 +101,11 @@ func (f *pane) tmux(args ...string) (string, error) {
 func (f *pane) keys(text string) {
 	f.w.t.Helper()
 	args := []string{"send-keys", "-l", "--", text}
-	if text == "\r" {
+	switch text {
+	case enter:
 		args = []string{"send-keys", "Enter"}
+	case clearLine:
+		args = []string{"send-keys", "C-u"}
 	}
 	if _, err := f.tmux(args...); err != nil {
 		f.w.t.Fatal(err)
@@ -162,9 +171,12 @@ func (w *world) xtermOf(pid int) *xterm {
 func (f *xterm) keys(text string) {
 	f.w.t.Helper()
 	var err error
-	if text == "\r" {
+	switch text {
+	case enter:
 		err = f.w.screen.Key("Return")
-	} else {
+	case clearLine:
+		err = f.w.screen.Key("ctrl+u")
+	default:
 		err = f.w.screen.Type(text)
 	}
 	if err != nil {
@@ -212,12 +224,23 @@ func (w *world) press(f face, key string, taken func(within time.Duration) bool)
 	w.t.Fatalf("the key %q was not taken:\n%s\nlog:\n%s", key, text, w.transcripts())
 }
 
-// line types a text and confirms it.
+// line types a text and confirms it. What stood in the line is cleared: an answer
+// may have been typed before its question was asked.
 func (w *world) line(f face, text string, taken func(within time.Duration) bool) {
 	w.t.Helper()
+	f.keys(clearLine)
 	f.keys(text)
 	w.sees(f, text)
-	w.press(f, "\r", taken)
+	w.press(f, enter, taken)
+}
+
+// answer presses the key of an option until the session does not wait any more.
+// A key too many would be typed into the next prompt.
+func (w *world) answer(f face, key string, b *board, session model.SessionKey) {
+	w.t.Helper()
+	w.press(f, key, func(within time.Duration) bool {
+		return b.has(within, func(s model.Session) bool { return s.Key == session && s.State != model.SessionWaiting }, nil)
+	})
 }
 
 // transcripts names the files of all conversations, for a failure's message.

@@ -7,16 +7,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/api"
 	"github.com/whippletree-app/whippletree/backend/host"
+	"github.com/whippletree-app/whippletree/backend/model"
 	"github.com/whippletree-app/whippletree/e2e/agents"
 	"github.com/whippletree-app/whippletree/e2e/display"
 	"github.com/whippletree-app/whippletree/e2e/modelserver"
@@ -33,6 +38,7 @@ type world struct {
 	claude string // the real program
 	model  *modelserver.Server
 	screen *display.Session // nil: no display
+	data   string           // of the host, below home
 	env    []string
 	host   *exec.Cmd
 	ended  chan struct{}
@@ -49,7 +55,7 @@ const key = "sk-test-dummy-key-0000"
 
 func newWorld(t *testing.T, s setting) *world {
 	t.Helper()
-	w := &world{t: t}
+	w := &world{t: t, data: "w"}
 	set := map[string]string{"WHIPPLETREE_SKIP_SHELL": "1"}
 	if s.claude {
 		w.claude = agents.Binary(t, "claude-code", "claude")
@@ -68,7 +74,7 @@ func newWorld(t *testing.T, s setting) *world {
 	}
 	w.home = agents.Home(t)
 	w.cwd = filepath.Join(w.home, "proj")
-	set["WHIPPLETREE_HOME"] = filepath.Join(w.home, "w")
+	set["WHIPPLETREE_HOME"] = filepath.Join(w.home, w.data)
 	set["TMPDIR"] = filepath.Join(w.home, "tmp")
 	for _, d := range []string{w.cwd, set["WHIPPLETREE_HOME"], set["TMPDIR"]} {
 		if err := os.Mkdir(d, 0o700); err != nil {
@@ -119,7 +125,7 @@ func (w *world) ctx() context.Context {
 // serve starts the host and connects to it.
 func (w *world) serve() {
 	w.t.Helper()
-	log, err := os.OpenFile(filepath.Join(w.home, "host.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(w.home, w.data+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -139,7 +145,7 @@ func (w *world) serve() {
 func (w *world) connect() {
 	w.t.Helper()
 	ctx := w.ctx()
-	opts := api.ClientOptions{Hello: api.Hello{Client: "test"}, Dial: api.DialSocket(host.SocketPath(filepath.Join(w.home, "w")))}
+	opts := api.ClientOptions{Hello: api.Hello{Client: "test"}, Dial: api.DialSocket(host.SocketPath(filepath.Join(w.home, w.data)))}
 	for {
 		c, err := api.NewClient(ctx, opts)
 		if err == nil {
@@ -161,7 +167,7 @@ func (w *world) connect() {
 func (w *world) free() {
 	w.t.Helper()
 	w.eventually("the host of one command to end", func() bool {
-		_, ok := host.FindRunning(filepath.Join(w.home, "w"))
+		_, ok := host.FindRunning(filepath.Join(w.home, w.data))
 		return !ok
 	})
 }
@@ -176,6 +182,31 @@ func (w *world) eventually(what string, cond func() bool) {
 	}
 }
 
+// second is another host for the same person, with data of its own.
+func (w *world) second() *world {
+	w.t.Helper()
+	o := *w
+	o.data, o.host, o.client = "w2", nil, nil
+	o.env = slices.Clone(w.env)
+	for i, kv := range o.env {
+		if strings.HasPrefix(kv, "WHIPPLETREE_HOME=") {
+			o.env[i] = "WHIPPLETREE_HOME=" + filepath.Join(w.home, o.data)
+		}
+	}
+	o.serve()
+	w.t.Cleanup(o.stop)
+	return &o
+}
+
+// adopt opens a stored conversation and reads it to its end.
+func (w *world) adopt(harness string, h *agent.Handle) *view {
+	w.t.Helper()
+	got := call[api.ChatResult](w, "chats.create", api.CreateChat{ClientID: "adopted", Harness: harness, Kind: agent.KindWorkspace, Cwd: w.cwd, Adopt: h})
+	v := w.view(got.Chat.ID)
+	v.hand(model.HandApp)
+	return v
+}
+
 // kill ends the host as a crash would.
 func (w *world) kill() {
 	w.t.Helper()
@@ -187,30 +218,38 @@ func (w *world) kill() {
 }
 
 func (w *world) log() string {
-	b, _ := os.ReadFile(filepath.Join(w.home, "host.log"))
+	b, _ := os.ReadFile(filepath.Join(w.home, w.data+".log"))
 	return string(b)
+}
+
+// stop ends the host as a logout does.
+func (w *world) stop() {
+	if w.host == nil {
+		return
+	}
+	_ = w.host.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-w.ended:
+	case <-time.After(patience):
+		w.t.Error("the host did not end after TERM")
+		_ = w.host.Process.Kill()
+		<-w.ended
+	}
 }
 
 // end stops the host and looks that nothing of this home is left running.
 func (w *world) end() {
-	if w.host != nil {
-		_ = w.host.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-w.ended:
-		case <-time.After(patience):
-			w.t.Error("the host did not end after TERM")
-			_ = w.host.Process.Kill()
-			<-w.ended
-		}
-	}
-	var left []string
+	w.stop()
+	var left []int
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if left = w.processes(); len(left) == 0 {
 			break
 		}
 	}
-	if len(left) > 0 {
-		w.t.Errorf("left running: %q", left)
+	for _, pid := range left {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		w.t.Errorf("left running: %d %s", pid, bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it has this test's home in its environment
 	}
 	if w.t.Failed() {
 		w.t.Logf("the host's log:\n%s", w.log())
@@ -218,7 +257,7 @@ func (w *world) end() {
 }
 
 // processes lists what runs with this home in its environment.
-func (w *world) processes() (list []string) {
+func (w *world) processes() (list []int) {
 	mark := []byte("HOME=" + w.home + "\x00")
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, d := range dirs {
@@ -226,9 +265,8 @@ func (w *world) processes() (list []string) {
 		if err != nil || !bytes.Contains(env, mark) {
 			continue
 		}
-		line, _ := os.ReadFile(filepath.Join(d, "cmdline"))
-		if len(line) > 0 {
-			list = append(list, filepath.Base(d)+" "+strings.ReplaceAll(string(line), "\x00", " "))
+		if pid, err := strconv.Atoi(filepath.Base(d)); err == nil {
+			list = append(list, pid)
 		}
 	}
 	return list
