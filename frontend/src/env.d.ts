@@ -7,6 +7,8 @@ interface Window {
     BrowserOpenURL?(url: string): void;
     ClipboardSetText?(text: string): Promise<boolean>;
     ClipboardGetText?(): Promise<string>;
+    InitializeNotifications?(): Promise<unknown>;
+    SendNotification?(options: { id: string; title: string; body: string; data?: object }): Promise<unknown>;
     EventsOn?(name: string, callback: (...data: unknown[]) => void): () => void;
   };
 }
