@@ -28,10 +28,10 @@ func stepsOf(tier string) ([]Step, error) {
 		steps := append(static(), install...)
 		steps = append(steps, units(install)...)
 		steps = append(steps, builds()...)
-		return append(steps, browser(), window()), nil
+		return append(steps, browser(), window(), proof(install)), nil
 	case "agents":
 		install := installs()
-		return append(install, matrix(install)), nil
+		return append(install, matrix(install), proof(install)), nil
 	case "fuzz":
 		return fuzz()
 	}
@@ -135,6 +135,19 @@ func window() Step {
 	s := Step{ID: "window", Title: "the real window under Xvfb, real mouse and keys",
 		After: []string{"core"}, Limit: 8 * time.Minute, Count: countGo,
 		Argv: []string{"go", "test", "-tags", "window", "-timeout", "7m", "-count=1", "-json", "./e2e/window/..."}}
+	if runtime.GOOS != "linux" {
+		s.Absent = "needs Xvfb (Linux)"
+	}
+	return s
+}
+
+// proof runs the main job from outside: the real host binary and the real agent
+// in real terminals. It runs alone, so that its deadlines mean something.
+func proof(install []Step) Step {
+	s := Step{ID: "proof", Title: "real host, real Claude Code: tabs, tmux, xterm, chat, hand-over",
+		After: ids(install), Limit: 9 * time.Minute, Count: countGo,
+		Env:  []string{"WHIPPLETREE_REQUIRE_AGENTS=1"},
+		Argv: []string{"go", "test", "-tags", "agents", "-timeout", "8m", "-count=1", "-json", "./e2e/proof/..."}}
 	if runtime.GOOS != "linux" {
 		s.Absent = "needs Xvfb (Linux)"
 	}
