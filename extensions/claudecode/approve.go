@@ -28,6 +28,9 @@ type toolRequest struct {
 	BlockedPath string            `json:"blocked_path"`
 	ToolUseID   string            `json:"tool_use_id"`
 	AgentID     string            `json:"agent_id"`
+	Server      *struct {
+		Name string `json:"name"`
+	} `json:"mcp_server"`
 }
 
 // sendBound is how long the reader may wait for the agent to take a refusal.
@@ -53,6 +56,15 @@ func (s *session) request(m *wire) {
 		return
 	}
 	s.active()
+	if s.launch.confined && !s.admit(&req) {
+		ctx, cancel := context.WithTimeout(context.Background(), sendBound)
+		defer cancel()
+		_ = s.proc.Send(ctx, map[string]any{"type": "control_response", "response": map[string]any{
+			"subtype": "success", "request_id": m.RequestID,
+			"response": map[string]any{"behavior": "deny", "message": "This tool is not part of this chat."},
+		}})
+		return
+	}
 	if s.rows.tools[req.ToolUseID] == nil { // the request came before its message
 		s.rows.call(block{ID: req.ToolUseID, Name: req.ToolName, Input: req.Input}, "", s.host.Time().UnixMilli())
 	}
@@ -156,7 +168,7 @@ func (s *session) approval(id string, req *toolRequest, planned string) agent.Ap
 	row := toolItem(block{ID: req.ToolUseID, Name: req.ToolName, Input: req.Input})
 	a := agent.Approval{
 		ID: id, ItemID: req.ToolUseID, Kind: agent.ApprovalTool,
-		Title:       or(req.DisplayName, req.ToolName),
+		Title:       asks(req, row),
 		Description: or(req.Description, row.Title),
 		Preview:     preview(req, in, s.launch.spec.Dir),
 		// Asking for its messages back also makes the program echo our answers.
@@ -169,7 +181,7 @@ func (s *session) approval(id string, req *toolRequest, planned string) agent.Ap
 	switch req.ToolName {
 	case "AskUserQuestion":
 		a.Kind, a.Questions = agent.ApprovalQuestion, questions(in.Questions)
-		a.Title = "Claude asks"
+		a.Title, a.Preview = "Claude asks", nil // the questions are the whole of it
 		a.Options = []agent.Option{
 			{ID: optionAnswer, Label: "Answer", Kind: agent.OptionAllowOnce, Reach: "once"},
 			deny,
@@ -186,6 +198,24 @@ func (s *session) approval(id string, req *toolRequest, planned string) agent.Ap
 	}
 	a.Options = append(a.Options, deny)
 	return a
+}
+
+// asks says what is asked for, in the words of a card's head; the agent's own
+// words stand in its body.
+func asks(req *toolRequest, row agent.Item) string {
+	switch row.Tool {
+	case agent.ToolExecute:
+		return "Run a command"
+	case agent.ToolEdit:
+		return "Edit a file"
+	case agent.ToolWrite:
+		return "Write a file"
+	case agent.ToolRead:
+		return "Read a file"
+	case agent.ToolFetch:
+		return "Fetch a page"
+	}
+	return "Use " + or(req.DisplayName, req.ToolName)
 }
 
 // acknowledgesSince is the version in which the echo was seen.
