@@ -44,16 +44,7 @@ func TestFoundAndBound(t *testing.T) {
 			w := newWorld(t, setting{claude: true, display: place == "xterm"})
 			w.serve()
 			b := w.board()
-			argv := []string{w.claude, "--permission-mode", "default"}
-			var f face
-			switch place {
-			case "tab":
-				f = w.openTab(argv...)
-			case "tmux":
-				f = w.openPane(argv...)
-			case "xterm":
-				f = w.openXterm(argv...)
-			}
+			f := w.open(place)
 			idle := b.row("the interface", starts, func(s model.Session) bool {
 				return s.Key.Harness == "claude-code" && s.State == model.SessionIdle && s.Cwd == w.cwd && s.Pid != 0
 			})
@@ -125,14 +116,49 @@ func alive(pid int, within time.Duration) bool {
 	return true
 }
 
-// One that is killed leaves its entry behind and is gone all the same; so is one
-// that was there before the host, which a command without a host shows.
+// open opens the interface of Claude Code in a place.
+func (w *world) open(place string) face {
+	w.t.Helper()
+	argv := []string{w.claude, "--permission-mode", "default"}
+	switch place {
+	case "tab":
+		return w.openTab(argv...)
+	case "tmux":
+		return w.openPane(argv...)
+	}
+	return w.openXterm(argv...)
+}
+
+// An agent that is killed leaves its entry behind and is gone all the same.
 func TestKilledAgentIsGone(t *testing.T) {
+	for _, place := range []string{"tab", "tmux", "xterm"} {
+		t.Run(place, func(t *testing.T) {
+			w := newWorld(t, setting{claude: true, display: place == "xterm"})
+			w.serve()
+			b := w.board()
+			f := w.open(place)
+			row := b.row("the interface", starts, func(s model.Session) bool {
+				return s.Key.Harness == "claude-code" && s.State == model.SessionIdle && s.Cwd == w.cwd && s.Place.Kind != "none"
+			})
+			f.proves(row.Place)
+			if err := syscall.Kill(row.Pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			b.gone(soon, row.Key)
+		})
+	}
+}
+
+// What ran before the host is shown by a command that starts one for its own
+// time, and by the next host at once.
+func TestFoundByAHostThatStartsLater(t *testing.T) {
 	w := newWorld(t, setting{claude: true})
-	f := w.openPane(w.claude, "--permission-mode", "default")
+	f := w.open("tmux")
 	w.sees(f, "❯")
-	entry := filepath.Join(w.home, ".claude", "sessions")
-	w.eventually("its entry", func() bool { list, _ := filepath.Glob(filepath.Join(entry, "*.json")); return len(list) == 1 })
+	w.eventually("its entry", func() bool {
+		list, _ := filepath.Glob(filepath.Join(w.home, ".claude", "sessions", "*.json"))
+		return len(list) == 1
+	})
 	out, err := w.cli("ls", "--json")
 	if err != nil {
 		t.Fatal(err)
@@ -146,10 +172,6 @@ func TestKilledAgentIsGone(t *testing.T) {
 	f.proves(listed[0].Place)
 	w.free()
 	w.serve()
-	b := w.board()
-	row := b.row("the interface", soon, func(s model.Session) bool { return s.Key == listed[0].Key && s.State == model.SessionIdle })
-	if err := syscall.Kill(row.Pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	b.gone(soon, row.Key)
+	row := w.board().row("the interface", soon, func(s model.Session) bool { return s.Key == listed[0].Key && s.State == model.SessionIdle })
+	w.line(f, "/exit", func(within time.Duration) bool { return !alive(row.Pid, within) })
 }

@@ -179,3 +179,46 @@ func secondWriter(t *testing.T, p part, living bool) {
 		t.Errorf("said %q, want %q", got, want)
 	}
 }
+
+// The command is printed and run by the person, in tmux; the host is killed while
+// the session is there, and the next one goes on watching it.
+func TestPrintedAndMirroredAcrossAKilledHost(t *testing.T) {
+	for _, p := range parts {
+		t.Run(p.harness, func(t *testing.T) {
+			w := newWorld(t, p.world)
+			w.serve()
+			v := w.chat(p.harness, "main")
+			v.ask("hello one")
+			handle := v.sum.Handle
+			tape := w.tape(p, handle.NativeID)
+			tape.grew()
+			res := call[api.HandoffResult](w, "handoff.toTerminal", api.HandoffRequest{ChatID: v.id, PrintOnly: true})
+			v.hand(model.HandMirror)
+			f := w.openPane("/bin/sh", "-c", res.Printed)
+			w.sees(f, p.ready)
+			v.wait("the terminal as the owner", func() bool {
+				o := v.sum.Hand.Ownership
+				return o != nil && o.Owner == agent.OwnerTerminal && o.Pid != 0
+			})
+			owner := v.sum.Hand.Ownership.Pid
+			w.line(f, "typed before", func(within time.Duration) bool { return v.said("typed before", within) })
+			before := v.settled()
+			w.kill()
+			w.serve()
+			v = w.view(v.id)
+			if got := v.hand(model.HandMirror); got.Ownership == nil || got.Ownership.Pid != owner {
+				t.Errorf("hand: %+v", got)
+			}
+			v.keeps(before)
+			w.line(f, "typed after", func(within time.Duration) bool { return v.said("typed after", within) })
+			w.line(f, "/exit", func(within time.Duration) bool { return !alive(owner, within) })
+			v.hand(model.HandApp)
+			v.ask("back in the app")
+			tape.oneBranch()
+			want := []string{"hello one", "typed before", "typed after", "back in the app"}
+			if got := prompts(v.all()); !slices.Equal(got, want) {
+				t.Errorf("said %q, want %q", got, want)
+			}
+		})
+	}
+}
