@@ -1,4 +1,4 @@
-import { count, longAge } from '../text/format';
+import { clockTime, count, longAge } from '../text/format';
 import { oneLine } from '../text/visible';
 import type { ApprovalCard, ChatSummary, Session } from '../api/types.gen';
 
@@ -77,15 +77,27 @@ export function accessibleName(a: Agent, mark: string, now: number): string {
   ].filter(Boolean).join(', ');
 }
 
-/** The evidence of a state, one fact a line. */
-export function evidence(a: Agent, at: string): string {
+const GRADE: Record<string, string> = {
+  proved: 'proved by the process tree',
+  inferred: 'inferred, not proved',
+  ambiguous: 'ambiguous, more than one fits',
+};
+
+/** The evidence of a state, one fact a line: what, from where, how old, how sure, and what cannot be done. */
+export function evidence(a: Agent, now: number): string {
   const s = a.session;
   const r = rowState(a);
-  const lines = [`${r.word} since ${at}`];
-  if (s.evidence.text) lines.push(`Read from ${s.evidence.text}`);
-  if (s.place.label) lines.push(`Terminal: ${s.place.label}${s.link ? `, ${s.link}` : ''}`);
-  else if (s.link) lines.push(`Process ${s.link}${s.pid ? `, pid ${s.pid}` : ''}`);
+  const lines = [`${r.word}${s.stateSince ? ` since ${clockTime(s.stateSince)}, ${longAge(s.stateSince, now)}` : ''}`];
+  if (s.stale) lines[0] += ': it was at work and gives no sign';
+  const e = s.evidence;
+  const told = [e.text, e.source && e.source !== e.text ? `(${e.source})` : ''].filter(Boolean).join(' ');
+  if (told) lines.push(`Read from ${told}${e.at ? `, ${longAge(e.at, now)} ago` : ''}`);
+  const link = s.link ? (GRADE[s.link] ?? s.link) : '';
+  if (s.place.label) lines.push(`Terminal: ${[s.place.label, link].filter(Boolean).join(', ')}`);
+  else if (link) lines.push(`Process ${s.pid ? `${s.pid}, ` : ''}${link}`);
+  if (s.place.external && s.place.kind !== 'none') lines.push('External: it descends from no terminal of ours');
   if (s.candidates?.length) lines.push(`Candidates: pid ${s.candidates.join(', ')}`);
+  if (s.place.kind !== 'none' && !s.place.terminalId && !s.place.canFocus && s.place.whyNot) lines.push(`Cannot go there: ${s.place.whyNot}`);
   const about = [s.model, s.mode, s.context ? `${Math.round((100 * s.context.used) / Math.max(1, s.context.max))}% context` : ''].filter(Boolean).join(', ');
   if (about) lines.push(about);
   if (s.cwd) lines.push(s.cwd);

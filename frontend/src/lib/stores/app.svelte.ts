@@ -138,6 +138,14 @@ export class App {
     });
   }
 
+  /** What is new in these rows was seen. */
+  acknowledge(list: readonly Agent[]): void {
+    for (const a of list) {
+      if (a.id.startsWith('chat:')) void this.client.call('chats.seen', { chatId: a.chat!.id }).catch(() => {});
+      else void this.client.call('sessions.acknowledge', { key: a.session.key }).catch(() => {});
+    }
+  }
+
   async goToTerminal(a: Agent): Promise<void> {
     if (a.session.place.terminalId) return this.openTab({ kind: 'terminal', id: a.session.place.terminalId }, { beside: true });
     await this.act(`Could not go to ${a.session.place.label || 'its terminal'}`, async () => {
