@@ -26,8 +26,11 @@ type Traits struct {
 	IDChangesOnResume  bool   `json:"idChangesOnResume"`
 	LocksSession       bool   `json:"locksSession"`
 	MirrorGranularity  string `json:"mirrorGranularity"`
-	VerifiedVersion    string `json:"verifiedVersion"`
-	VerifiedOn         string `json:"verifiedOn"` // YYYY-MM-DD
+	// ConfinedResidue lists what a confined chat leaves behind in the agent's own
+	// files: patterns relative to the home folder, each proved by a test.
+	ConfinedResidue []string `json:"confinedResidue,omitempty"`
+	VerifiedVersion string   `json:"verifiedVersion"`
+	VerifiedOn      string   `json:"verifiedOn"` // YYYY-MM-DD
 }
 
 // Manifest is the part of an extension's manifest (EXTENSION-API.md section 2)

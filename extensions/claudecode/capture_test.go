@@ -28,6 +28,13 @@ var rewrite = flag.Bool("update", false, "write the golden files anew")
 const captureEnv = "CLAUDECODE_TEST_CAPTURE"
 
 func TestMain(m *testing.M) {
+	if log := os.Getenv(mcpEnv); log != "" {
+		if err := serveMCP(log, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if file := os.Getenv(captureEnv); file != "" {
 		if os.Getenv(oldEnv) != "" && slices.Contains(os.Args, "--thinking-display") {
 			fmt.Fprintln(os.Stderr, "error: unknown option '--thinking-display'")

@@ -121,6 +121,7 @@ func (p *provider) Catalog(ctx context.Context, cwd string) (agent.Catalog, erro
 		defer os.RemoveAll(made)
 		dir = made
 	}
+	defer agent.Doing(ctx, "the handshake of claude")()
 	l := &listener{catalog: make(chan agent.Catalog, 1)}
 	chat, err := p.Open(ctx, agent.OpenRequest{
 		ChatID: "catalog", Kind: agent.KindWorkspace, WorkingDirectory: dir, ProjectSourcesOff: true,

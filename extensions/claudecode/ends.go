@@ -140,10 +140,13 @@ func (s *session) exit() {
 	e := s.proc.Exit()
 	s.mu.Lock()
 	s.exited = true
-	closing, prompt, own, opened := s.closing, s.prompt, s.own, s.opened
+	closing, prompt, own, opened, breach := s.closing, s.prompt, s.own, s.opened, s.breach
 	s.mu.Unlock()
 	stderr := s.proc.Stderr()
 	end := func(t *turn) agent.TurnEnd {
+		if breach != nil {
+			return agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "failed", Text: breach.Error()}
+		}
 		if closing || t.canceling {
 			return agent.TurnEnd{Outcome: agent.OutcomeCanceled}
 		}

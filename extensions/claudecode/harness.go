@@ -43,7 +43,7 @@ func New(h *agentkit.Host) agent.Harness {
 		Handover:   &handover{host: h},
 		Recognizer: recognizer{},
 		Traits: agent.Traits{
-			Kinds:              []agent.Kind{agent.KindWorkspace},
+			Kinds:              []agent.Kind{agent.KindConfined, agent.KindWorkspace},
 			HoldsBetweenTurns:  true,
 			OwnershipProof:     "its live registry (sessions/<pid>.json) names the session; the process is checked by its start time",
 			OnDiskWhileWaiting: "registry: waiting and for what; transcript: a tool call without its result",
@@ -51,6 +51,7 @@ func New(h *agentkit.Host) agent.Harness {
 			IDChangesOnResume:  false,
 			LocksSession:       false,
 			MirrorGranularity:  "whole messages, as they are complete",
+			ConfinedResidue:    confinedResidue,
 			VerifiedVersion:    verifiedVersion,
 			VerifiedOn:         verifiedOn,
 		},

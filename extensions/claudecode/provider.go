@@ -48,9 +48,6 @@ func (p *provider) find(override string) (string, error) {
 // Open starts the program and returns once it answered the handshake, is in
 // the mode that was asked for and can take a prompt.
 func (p *provider) Open(ctx context.Context, req agent.OpenRequest, events agent.Events) (agent.ChatSession, error) {
-	if req.Kind == agent.KindConfined {
-		return nil, errors.New("this version of the Claude Code harness has no confined chats")
-	}
 	path, err := p.find(req.Binary)
 	if err != nil {
 		return nil, err
@@ -81,7 +78,11 @@ func (u *unknownOption) Error() string { return u.err.Error() }
 func (u *unknownOption) Unwrap() error { return u.err }
 
 func (p *provider) start(ctx context.Context, path string, req agent.OpenRequest, events agent.Events, more []string) (*session, error) {
-	l, err := p.launch(req)
+	build := p.launch
+	if req.Kind == agent.KindConfined {
+		build = p.confine
+	}
+	l, err := build(req)
 	if err != nil {
 		return nil, err
 	}
@@ -138,12 +139,25 @@ type launch struct {
 	handle  agent.Handle
 	mode    string
 	version version
-	files   []string // to be removed at the end
+	files   []string // files and folders to be removed at the end
+
+	confined bool
+	servers  []string // the MCP servers that a confined chat was given
 }
 
 func (l *launch) cleanUp() {
 	for _, f := range l.files {
-		_ = os.Remove(f) // private files in our own folder
+		_ = os.RemoveAll(f) // private files in our own folder
+	}
+}
+
+// structuredArgs begin the argv of every chat.
+func structuredArgs(mode string) []string {
+	return []string{
+		binary, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio",
+		// Never the program's own default: newer versions decide by themselves.
+		"--permission-mode", mode,
 	}
 }
 
@@ -152,12 +166,7 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 	if !knownMode(l.mode) {
 		return nil, failure(fmt.Sprintf("Claude Code has no mode %q", l.mode))
 	}
-	argv := []string{
-		binary, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
-		"--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio",
-		// Never the program's own default: newer versions decide by themselves.
-		"--permission-mode", l.mode,
-	}
+	argv := structuredArgs(l.mode)
 	if l.mode == modeBypass {
 		argv = append(argv, "--allow-dangerously-skip-permissions")
 	}
@@ -191,7 +200,10 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 		argv = append(argv, "--setting-sources", "user", "--strict-mcp-config")
 	}
 	if len(req.MCPServers) > 0 {
-		file, err := p.mcpConfig(req.MCPServers)
+		if err := os.MkdirAll(p.host.RunDir, 0o700); err != nil {
+			return nil, err
+		}
+		file, err := writeMCP(p.host.RunDir, req.MCPServers)
 		if err != nil {
 			return nil, err
 		}
@@ -235,9 +247,9 @@ func secrets(h *agentkit.Host, req agent.OpenRequest) []string {
 	return list
 }
 
-// mcpConfig writes the servers to a private file, so that no token is in an
-// argv.
-func (p *provider) mcpConfig(servers []agent.MCPServer) (string, error) {
+// writeMCP writes the servers to a private file in dir, so that no token is in
+// an argv.
+func writeMCP(dir string, servers []agent.MCPServer) (string, error) {
 	type server struct {
 		Type    string            `json:"type"`
 		Command string            `json:"command,omitempty"`
@@ -258,9 +270,6 @@ func (p *provider) mcpConfig(servers []agent.MCPServer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(p.host.RunDir, 0o700); err != nil {
-		return "", err
-	}
-	file := filepath.Join(p.host.RunDir, "mcp-"+uuid.NewString()+".json")
+	file := filepath.Join(dir, "mcp-"+uuid.NewString()+".json")
 	return file, os.WriteFile(file, data, 0o600)
 }

@@ -42,7 +42,8 @@ type session struct {
 	clients map[string]string
 	closing bool
 	exited  bool
-	opened  bool // before that its end is not the host's business
+	breach  error // why a confined chat was ended
+	opened  bool  // before that its end is not the host's business
 	catalog agent.Catalog
 	current agent.Settings
 	spent   agent.Usage // of the last turn
@@ -145,8 +146,16 @@ func (s *session) handshake(ctx context.Context, req agent.OpenRequest) error {
 			return fmt.Errorf("the mode could not be set: %w", err)
 		}
 	}
+	if s.launch.confined {
+		if err := s.checkConfined(ctx); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	s.catalog = catalogOf(hello, s.host.Time())
+	if s.launch.confined {
+		s.catalog.Modes, s.catalog.Commands = modes[:1], []agent.CommandInfo{}
+	}
 	s.current = agent.Settings{Mode: s.launch.mode, Model: or(req.Model, defaultModel(hello)), Thinking: req.Thinking}
 	catalog, settings := s.catalog, s.current
 	gone := s.exited
@@ -155,19 +164,34 @@ func (s *session) handshake(ctx context.Context, req agent.OpenRequest) error {
 	if gone {
 		return failure("Claude Code ended before it was ready")
 	}
-	handle := s.launch.handle
 	s.events.Ready(agent.Ready{
-		Handle: &handle, Agent: agent.AgentInfo{Name: "Claude Code", Version: hello.Version},
+		Handle: s.launch.kept(), Agent: agent.AgentInfo{Name: "Claude Code", Version: hello.Version},
 		Model: settings.Model, Mode: settings.Mode, Thinking: settings.Thinking,
-		Abilities: []agent.Ability{
-			agent.AbilityImages, agent.AbilityReasoning, agent.AbilityApprovals, agent.AbilitySubagents,
-			agent.AbilityInterrupt, agent.AbilityInputDuringTurn, agent.AbilitySteer, agent.AbilityModels,
-			agent.AbilityModes, agent.AbilityThinking, agent.AbilityUsage, agent.AbilityCommands, agent.AbilityTerminal,
-		},
-		Pid: s.proc.Identity().Pid,
+		Abilities: s.launch.abilities(),
+		Pid:       s.proc.Identity().Pid,
 	})
 	s.events.Catalog(catalog)
 	return nil
+}
+
+// kept names the stored session; a confined chat has none.
+func (l *launch) kept() *agent.Handle {
+	if l.confined {
+		return nil
+	}
+	h := l.handle
+	return &h
+}
+
+func (l *launch) abilities() []agent.Ability {
+	list := []agent.Ability{
+		agent.AbilityImages, agent.AbilityReasoning, agent.AbilityApprovals, agent.AbilityInterrupt,
+		agent.AbilityInputDuringTurn, agent.AbilitySteer, agent.AbilityModels, agent.AbilityThinking, agent.AbilityUsage,
+	}
+	if l.confined {
+		return list
+	}
+	return append(list, agent.AbilitySubagents, agent.AbilityModes, agent.AbilityCommands, agent.AbilityTerminal)
 }
 
 // messageNamespace makes the uuid of a message from its client id, so that the
@@ -333,7 +357,7 @@ func (s *session) SetModel(ctx context.Context, id string) (*agent.Notice, error
 
 // SetMode changes how far the agent may act without asking.
 func (s *session) SetMode(ctx context.Context, id string) (*agent.Notice, error) {
-	if !knownMode(id) {
+	if !knownMode(id) || (s.launch.confined && id != modeAsk) {
 		return nil, failure(fmt.Sprintf("Claude Code has no mode %q", id))
 	}
 	raw, err := s.control(ctx, map[string]any{"subtype": "set_permission_mode", "mode": id})

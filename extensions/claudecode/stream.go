@@ -287,6 +287,10 @@ func (s *session) system(subtype string, data []byte) {
 		}
 		switch subtype {
 		case "init":
+			if s.launch.confined {
+				s.guard(data)
+				return // its mode is fixed and its id is nobody's
+			}
 			s.settings(agent.Settings{Mode: m.PermissionMode}, false)
 			s.renamed(m.SessionID)
 		case "status":

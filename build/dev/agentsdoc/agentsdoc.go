@@ -42,6 +42,9 @@ func write(b *strings.Builder, h agent.Harness) {
 	row("id after a resume", choose(t.IDChangesOnResume, "a new one", "the same"))
 	row("refuses a second writer", choose(t.LocksSession, "yes", "no: the guard is ours"))
 	row("what a mirror sees", t.MirrorGranularity)
+	if len(t.ConfinedResidue) > 0 {
+		row("left behind by a confined chat", "`~/"+strings.Join(t.ConfinedResidue, "`, `~/")+"`")
+	}
 	row("verified", t.VerifiedVersion+", "+t.VerifiedOn)
 }
 
