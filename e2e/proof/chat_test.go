@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -101,18 +102,21 @@ func TestChatStreamsAsksStopsAndSurvivesAKilledHost(t *testing.T) {
 	}
 	v.wait("the half", func() bool { return v.rows[len(v.rows)-1].Text == "The first half of the answer, " })
 	settled := v.settled()
-	handle := v.sum.Handle
+	handle := v.now().Handle
 	w.kill()
 	w.serve()
 	v = w.view(v.id)
 	v.wait("the interrupted turn", func() bool { return v.sum.LastEnd != nil && v.sum.LastEnd.Outcome == agent.OutcomeInterrupted })
-	if v.sum.Turn != model.TurnIdle {
-		t.Errorf("turn: %s", v.sum.Turn)
+	if turn := v.now().Turn; turn != model.TurnIdle {
+		t.Errorf("turn: %s", turn)
 	}
 	v.keeps(settled)
 	v.ask("hello after the crash")
-	if v.sum.Handle == nil || handle == nil || v.sum.Handle.NativeID != handle.NativeID {
-		t.Errorf("another session: %+v, was %+v", v.sum.Handle, handle)
+	if now := v.now().Handle; now == nil || handle == nil || now.NativeID != handle.NativeID {
+		t.Errorf("another session: %+v, was %+v", now, handle)
+	}
+	if n := w.claudes(); n != 1 {
+		t.Errorf("%d agents run, the killed host's must be gone", n)
 	}
 	asked := w.model.Turns()
 	last := string(asked[len(asked)-1].Raw)
@@ -129,6 +133,18 @@ func TestChatStreamsAsksStopsAndSurvivesAKilledHost(t *testing.T) {
 			t.Errorf("asked without its tools: %q", r.Tools)
 		}
 	}
+}
+
+// claudes counts the agents of this home.
+func (w *world) claudes() (n int) {
+	list, _ := filepath.Glob(filepath.Join(w.home, ".claude", "sessions", "*.json"))
+	for _, f := range list {
+		pid, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(f), ".json"))
+		if err == nil && alive(pid, 0) {
+			n++
+		}
+	}
+	return n
 }
 
 // settled is every row that does not change any more, by its id.

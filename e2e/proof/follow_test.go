@@ -5,6 +5,7 @@ package proof
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -153,15 +154,8 @@ func (b *board) states(k model.SessionKey) (list []model.SessionState) {
 }
 
 func describe(rows map[model.SessionKey]model.Session) string {
-	raw, _ := json.Marshal(rows2(rows))
+	raw, _ := json.Marshal(slices.Collect(maps.Values(rows)))
 	return string(raw)
-}
-
-func rows2(rows map[model.SessionKey]model.Session) (list []model.Session) {
-	for _, s := range rows {
-		list = append(list, s)
-	}
-	return list
 }
 
 // view is a window that shows one chat.
@@ -232,6 +226,13 @@ func (v *view) at(id string) int {
 	return slices.IndexFunc(v.rows, func(r model.Row) bool { return r.ID == id })
 }
 
+// now is the chat as it was told last.
+func (v *view) now() model.ChatSummary {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.sum
+}
+
 // wait waits until cond, called with the lock held, is true.
 func (v *view) wait(what string, cond func() bool) {
 	v.w.t.Helper()
@@ -258,7 +259,8 @@ func (v *view) text(kind agent.ItemType, text string) (row model.Row) {
 	return row
 }
 
-// end waits for the next end of a turn.
+// end waits until n turns have ended since the view was opened, and returns the
+// last of these ends.
 func (v *view) end(n int) (end agent.TurnEnd) {
 	v.w.t.Helper()
 	v.wait(fmt.Sprintf("the end of %d turns", n), func() bool { return len(v.ends) >= n && v.sum.Turn == model.TurnIdle })
@@ -299,7 +301,7 @@ func (v *view) answer(card model.ApprovalCard, kind agent.OptionKind) {
 	v.w.t.Fatalf("no option %s: %+v", kind, card.Options)
 }
 
-// said counts the ends so far, then sends a prompt.
+// send sends a prompt; its client id is made from the text.
 func (v *view) send(text string) api.SendResult {
 	v.w.t.Helper()
 	return call[api.SendResult](v.w, "chats.send", api.SendPrompt{ChatID: v.id, ClientID: "say " + text, Text: text})

@@ -108,12 +108,14 @@ func inOrder(got, want []model.SessionState) bool {
 
 // alive reports whether a process still runs when the time is over.
 func alive(pid int, within time.Duration) bool {
-	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := processes.Identify(pid); err != nil { // one that nobody reaped has ended too
 			return false
 		}
+		if !time.Now().Before(deadline) {
+			return true
+		}
 	}
-	return true
 }
 
 // open opens the interface of Claude Code in a place.

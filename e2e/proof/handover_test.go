@@ -35,7 +35,7 @@ func handOver(t *testing.T, p part, place string) {
 	if end := v.end(2); end.Outcome != agent.OutcomeCompleted {
 		t.Fatalf("end: %+v", end)
 	}
-	handle := v.sum.Handle
+	handle := v.now().Handle
 	tape := w.tape(p, handle.NativeID)
 	tape.grew()
 	before := v.settled()
@@ -92,8 +92,8 @@ func handOver(t *testing.T, p part, place string) {
 	if place == "xterm" {
 		w.line(f, "exit", func(time.Duration) bool { return true }) // the shell that it left
 	}
-	if v.sum.Handle.NativeID != handle.NativeID || len(v.sum.Hand.Branches) != 0 {
-		t.Errorf("after coming back: %+v", v.sum)
+	if now := v.now(); now.Handle.NativeID != handle.NativeID || len(now.Hand.Branches) != 0 {
+		t.Errorf("after coming back: %+v", now)
 	}
 	v.keeps(before)
 	want := []string{"hello one", p.run, "typed in the terminal", p.run, "waits for its turn", "back in the app"}
@@ -132,7 +132,7 @@ func secondWriter(t *testing.T, p part, living bool) {
 	w.serve()
 	v := w.chat(p.harness, "main")
 	v.ask("hello one")
-	handle := v.sum.Handle
+	handle := v.now().Handle
 	tape := w.tape(p, handle.NativeID)
 	tape.grew()
 	if !living {
@@ -189,7 +189,7 @@ func TestPrintedAndMirroredAcrossAKilledHost(t *testing.T) {
 			w.serve()
 			v := w.chat(p.harness, "main")
 			v.ask("hello one")
-			handle := v.sum.Handle
+			handle := v.now().Handle
 			tape := w.tape(p, handle.NativeID)
 			tape.grew()
 			res := call[api.HandoffResult](w, "handoff.toTerminal", api.HandoffRequest{ChatID: v.id, PrintOnly: true})
@@ -200,7 +200,7 @@ func TestPrintedAndMirroredAcrossAKilledHost(t *testing.T) {
 				o := v.sum.Hand.Ownership
 				return o != nil && o.Owner == agent.OwnerTerminal && o.Pid != 0
 			})
-			owner := v.sum.Hand.Ownership.Pid
+			owner := v.now().Hand.Ownership.Pid
 			w.line(f, "typed before", func(within time.Duration) bool { return v.said("typed before", within) })
 			before := v.settled()
 			w.kill()
