@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
+	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/processes"
 )
 
@@ -29,6 +32,7 @@ func Argv(pid int) ([]string, error) { return processes.Argv(pid) }
 // Output runs a short probe (a version, a list) and returns what it printed,
 // at most limit bytes. The process is gone afterwards, whatever ctx says.
 func (h *Host) Output(ctx context.Context, spec Spec, limit int64) ([]byte, error) {
+	defer agent.Doing(ctx, strings.Join(append([]string{filepath.Base(spec.Argv[0])}, spec.Argv[1:]...), " "))()
 	if spec.Ledger == nil {
 		spec.Ledger = h.Ledger
 	}

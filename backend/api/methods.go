@@ -89,11 +89,19 @@ type Harnesses struct {
 	Harnesses []model.Harness `json:"harnesses"`
 }
 
+// HarnessList: with Look the agents of which nothing is known are asked first
+// whether they could run; those that are known are not asked again.
+type HarnessList struct {
+	Look bool `json:"look,omitempty"`
+}
+
 type HarnessSwitch struct {
 	Harness string `json:"harness"`
 	Enabled bool   `json:"enabled"`
 }
 
+// HarnessRefresh forgets everything known of agents and asks them anew, without
+// a folder; what they offer in a folder is asked at its next read.
 type HarnessRefresh struct {
 	Harness string `json:"harness,omitempty"` // "" = all
 }
@@ -457,7 +465,7 @@ var Methods = []Method{
 	{"host.doctor", None{}, DoctorResult{}},
 	{"events.subscribe", Subscribe{}, Subscribed{}},
 	{"events.unsubscribe", Topic{}, None{}},
-	{"harnesses.list", None{}, Harnesses{}},
+	{"harnesses.list", HarnessList{}, Harnesses{}},
 	{"harnesses.setEnabled", HarnessSwitch{}, Harnesses{}},
 	{"harnesses.refresh", HarnessRefresh{}, Harnesses{}},
 	{"catalog.get", CatalogRequest{}, CatalogResult{}},

@@ -40,7 +40,10 @@ func (h *Host) bindHost() {
 	api.HandleConcurrent(s, "host.doctor", func(ctx context.Context, _ *api.Caller, _ api.None) (api.DoctorResult, error) {
 		return api.DoctorResult{Checks: h.doctor(ctx)}, nil
 	})
-	api.Handle(s, "harnesses.list", func(context.Context, *api.Caller, api.None) (api.Harnesses, error) {
+	api.HandleConcurrent(s, "harnesses.list", func(ctx context.Context, _ *api.Caller, r api.HarnessList) (api.Harnesses, error) {
+		if r.Look {
+			h.harnesses.look(ctx)
+		}
 		return api.Harnesses{Harnesses: h.harnesses.all()}, nil
 	})
 	api.HandleConcurrent(s, "harnesses.setEnabled", func(_ context.Context, c *api.Caller, r api.HarnessSwitch) (api.Harnesses, error) {
@@ -53,14 +56,18 @@ func (h *Host) bindHost() {
 		if _, err := h.settings.Set("harnesses."+r.Harness+".enabled", json.RawMessage(boolText(r.Enabled))); err != nil {
 			return api.Harnesses{}, err
 		}
+		if r.Enabled {
+			// A person did this, here and now; the settings alone start nothing.
+			h.wg.Go(func() { h.harnesses.look(h.ctx) })
+		}
 		return api.Harnesses{Harnesses: h.harnesses.all()}, nil
 	})
 	api.HandleConcurrent(s, "harnesses.refresh", func(ctx context.Context, _ *api.Caller, r api.HarnessRefresh) (api.Harnesses, error) {
-		h.harnesses.refreshed(ctx, r.Harness)
-		return api.Harnesses{Harnesses: h.harnesses.all()}, nil
+		err := h.harnesses.refreshed(ctx, r.Harness)
+		return api.Harnesses{Harnesses: h.harnesses.all()}, err
 	})
 	api.HandleConcurrent(s, "catalog.get", func(ctx context.Context, _ *api.Caller, r api.CatalogRequest) (api.CatalogResult, error) {
-		return h.harnesses.catalog(ctx, r)
+		return h.harnesses.offer(ctx, r)
 	})
 }
 

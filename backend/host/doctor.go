@@ -38,7 +38,7 @@ func (h *Host) doctor(ctx context.Context) []model.DoctorCheck {
 		checks = append(checks, model.DoctorCheck{ID: "environment", Title: "Login shell's environment", State: "info", Text: "is being read"})
 	}
 	checks = append(checks, h.observed.checks()...)
-	h.harnesses.refreshed(ctx, "")
+	h.harnesses.lookAgain(ctx)
 	for _, x := range h.harnesses.all() {
 		c := ok("agent."+x.Harness, x.DisplayName, "")
 		switch a := x.Availability; {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type harnesses struct {
 	avail   map[string]*agent.Availability
 	on      map[string]bool
 	sources map[string]sourceState
+	looking map[string]chan struct{} // closed when the first look is done
 }
 
 type sourceState struct{ state, fault string }
@@ -27,7 +29,7 @@ type sourceState struct{ state, fault string }
 func newHarnesses(h *Host, list []agent.Harness) *harnesses {
 	r := &harnesses{
 		host: h, list: list, avail: map[string]*agent.Availability{}, on: map[string]bool{},
-		sources: map[string]sourceState{},
+		sources: map[string]sourceState{}, looking: map[string]chan struct{}{},
 	}
 	for _, x := range list {
 		r.on[x.Identity.Harness] = h.settings.Values().Harness(x.Identity.Harness).On()
@@ -101,8 +103,8 @@ func (r *harnesses) change(id string, f func()) {
 	}
 }
 
-// switched reads the switches of the settings; a harness that was switched is
-// started or stopped at once.
+// switched reads the switches of the settings: a harness that was switched is
+// observed or left alone at once. No agent is started for it.
 func (r *harnesses) switched() {
 	for _, x := range r.list {
 		id := x.Identity.Harness
@@ -117,72 +119,91 @@ func (r *harnesses) switched() {
 		if r.host.observed != nil {
 			r.host.observed.switched(id, on)
 		}
-		if on {
-			r.refresh(id)
-		}
-	}
-}
-
-// refresh looks anew whether agents could run, in the background; "" is all.
-func (r *harnesses) refresh(id string) {
-	for _, x := range r.list {
-		if x.Provider != nil && (id == "" || id == x.Identity.Harness) {
-			r.host.wg.Go(func() { r.look(r.host.ctx, x) })
-		}
 	}
 }
 
 // lookBound is how long an agent may take to tell whether it could run.
 const lookBound = 20 * time.Second
 
-func (r *harnesses) look(ctx context.Context, x agent.Harness) {
-	ctx, cancel := context.WithTimeout(ctx, lookBound)
-	defer cancel()
-	a, err := x.Provider.Availability(ctx)
-	if ctx.Err() != nil && r.host.ctx.Err() != nil {
-		return
-	}
-	if err != nil {
-		r.host.log.Warn("availability", "harness", x.Identity.Harness, "err", err)
-		a = agent.Availability{Reason: agent.ReasonNotInstalled, Detail: err.Error()}
-	}
-	r.change(x.Identity.Harness, func() { r.avail[x.Identity.Harness] = &a })
-}
-
-// refreshed looks now and answers when done.
-func (r *harnesses) refreshed(ctx context.Context, id string) {
+// look asks the agents of which nothing is known whether they could run, and
+// waits for them. Who is known is not asked again: that is a person's refresh.
+func (r *harnesses) look(ctx context.Context) {
 	var wg sync.WaitGroup
-	for _, x := range r.list {
-		if x.Provider != nil && (id == "" || id == x.Identity.Harness) {
-			wg.Go(func() { r.look(ctx, x) })
+	for _, x := range r.enabled("") {
+		id := x.Identity.Harness
+		r.mu.Lock()
+		wait := r.looking[id]
+		if wait == nil && r.avail[id] == nil && r.host.ctx.Err() == nil {
+			done := make(chan struct{})
+			r.looking[id], wait = done, done
+			r.host.wg.Go(func() {
+				defer close(done)
+				r.ask(r.host.ctx, x)
+				r.mu.Lock()
+				delete(r.looking, id)
+				r.mu.Unlock()
+			})
 		}
+		r.mu.Unlock()
+		if wait == nil {
+			continue
+		}
+		wg.Go(func() {
+			select {
+			case <-wait:
+			case <-ctx.Done():
+			}
+		})
 	}
 	wg.Wait()
 }
 
-func (r *harnesses) setSource(id, state, fault string) {
-	r.change(id, func() { r.sources[id] = sourceState{state, fault} })
+// lookAgain asks all of them, for a person who looks for what is wrong.
+func (r *harnesses) lookAgain(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, x := range r.enabled("") {
+		wg.Go(func() { r.ask(ctx, x) })
+	}
+	wg.Wait()
 }
 
-// catalog asks an agent what it offers; unchanged content carries no body.
-func (r *harnesses) catalog(ctx context.Context, req api.CatalogRequest) (api.CatalogResult, error) {
-	x, enabled, ok := r.Harness(req.Harness)
-	if !ok {
-		return api.CatalogResult{}, notFound("There is no agent %q.", req.Harness)
+func (r *harnesses) ask(ctx context.Context, x agent.Harness) {
+	id := x.Identity.Harness
+	ctx, cancel := context.WithTimeout(ctx, lookBound)
+	defer cancel()
+	a, err := x.Provider.Availability(ctx)
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		return // who asked is gone, or the host ends
 	}
-	if !enabled {
-		return api.CatalogResult{}, &api.Error{Code: api.CodeUnavailable, Message: x.Identity.DisplayName + " is switched off.", Fix: "whippletree settings set harnesses." + req.Harness + ".enabled true"}
-	}
-	c, ok := x.Provider.(agent.Cataloger)
-	if !ok {
-		return api.CatalogResult{}, &api.Error{Code: api.CodeUnsupported, Message: x.Identity.DisplayName + " does not tell what it offers before a chat is open."}
-	}
-	got, err := c.Catalog(ctx, req.Cwd)
 	if err != nil {
-		return api.CatalogResult{}, err
+		a = r.unknown(id, err)
 	}
-	if req.Hash != "" && req.Hash == got.Hash {
-		return api.CatalogResult{Unchanged: true}, nil
+	r.learned(id, a)
+}
+
+// unknown is what is shown of an agent that did not even tell whether it can run.
+func (r *harnesses) unknown(id string, err error) agent.Availability {
+	r.host.log.Warn("availability", "harness", id, "err", err)
+	return agent.Availability{Reason: agent.ReasonNotInstalled, Detail: err.Error()}
+}
+
+func (r *harnesses) learned(id string, a agent.Availability) {
+	r.change(id, func() { r.avail[id] = &a })
+}
+
+// enabled are the harnesses that have a provider and are on; "" is all.
+func (r *harnesses) enabled(id string) []agent.Harness {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []agent.Harness
+	for _, x := range r.list {
+		if own := x.Identity.Harness; x.Provider != nil && r.on[own] && (id == "" || id == own) {
+			list = append(list, x)
+		}
 	}
-	return api.CatalogResult{Catalog: &got}, nil
+	return list
+}
+
+func (r *harnesses) setSource(id, state, fault string) {
+	r.change(id, func() { r.sources[id] = sourceState{state, fault} })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/agentkit"
 	"github.com/whippletree-app/whippletree/backend/api"
+	"github.com/whippletree-app/whippletree/backend/catalog"
 	"github.com/whippletree-app/whippletree/backend/chats"
 	"github.com/whippletree-app/whippletree/backend/handoff"
 	"github.com/whippletree-app/whippletree/backend/model"
@@ -75,6 +76,8 @@ type Host struct {
 	exits     *processes.ExitWatcher
 	env       *environment
 	harnesses *harnesses
+	offers    *catalog.Service
+	builtin   func(*agentkit.Host) []agent.Harness
 	chats     *chats.Manager
 	terminals *terminals.Manager
 	tabs      tabChanges
@@ -115,6 +118,7 @@ func New(o Options) (*Host, error) {
 		serving: make(chan struct{}), ending: make(chan struct{}), reaped: make(chan struct{}),
 		built: make(chan struct{}),
 	}
+	h.builtin = extensions.Builtin
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -199,13 +203,14 @@ func (h *Host) build(ctx context.Context) (err error) {
 		Home: h.o.UserHome, Env: h.env.get, DataDir: dirs["data"], CacheDir: dirs["cache"], RunDir: dirs["run"],
 		Executable: h.o.Executable, Watcher: h.watcher, Exits: h.exits, Ledger: h.ledger, Log: h.log, Now: h.o.Now,
 	}
-	list := extensions.Builtin(kit)
+	list := h.builtin(kit)
 	h.terminals = terminals.New(terminals.Options{
 		Shell: h.shell(), Home: h.o.UserHome, Env: shellenv.Clean(h.o.Env), Version: h.o.Version, Exits: h.exits, Ledger: h.ledger,
 		OnChange: h.terminalChanged, OnActivity: h.activity,
 	})
 	h.native = native.New(native.Options{Env: h.o.Env, Exits: h.exits, Ours: h.terminals.Of})
 	h.harnesses = newHarnesses(h, list)
+	h.offers = catalog.New(catalog.Options{Available: h.harnesses.learned, Now: h.o.Now})
 	h.people = h.newPeople(list)
 	if h.observed, err = h.newObserved(list); err != nil {
 		return err
@@ -263,7 +268,7 @@ func (h *Host) background() {
 		h.env.set(r.Env)
 	})
 	h.observed.start()
-	h.harnesses.refresh("")
+	h.wg.Go(func() { h.harnesses.look(h.ctx) })
 }
 
 // reap ends what an earlier host left behind, before the first prompt.

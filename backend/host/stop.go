@@ -46,6 +46,9 @@ func (h *Host) Stop(ctx context.Context) error {
 		if h.env != nil {
 			h.env.set(h.env.base)
 		}
+		if h.offers != nil {
+			step("asking what agents offer", 8*time.Second, func(c context.Context) error { return wait(c, func() { h.offers.Close() }) })
+		}
 		step("background work", 8*time.Second, func(c context.Context) error { return wait(c, h.wg.Wait) })
 		if h.projects != nil {
 			h.projects.Close()

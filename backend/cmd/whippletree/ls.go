@@ -159,18 +159,27 @@ func findSession(list []model.Session, id string) (model.SessionKey, error) {
 }
 
 func (p *program) providersCommand() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{
+	var refresh bool
+	c := &cobra.Command{
 		Use: "providers", Short: "List the agents and whether they can run", Args: args(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.with(c.Context(), func(s *session) error {
-				got, err := api.Call[api.Harnesses](c.Context(), s.Client, "harnesses.refresh", api.HarnessRefresh{})
+				var got api.Harnesses
+				var err error
+				if refresh {
+					got, err = api.Call[api.Harnesses](c.Context(), s.Client, "harnesses.refresh", api.HarnessRefresh{})
+				} else {
+					got, err = api.Call[api.Harnesses](c.Context(), s.Client, "harnesses.list", api.HarnessList{Look: true})
+				}
 				if err != nil {
 					return err
 				}
 				return showProviders(p.out, got, p.json)
 			})
 		},
-	})
+	}
+	c.Flags().BoolVar(&refresh, "refresh", false, "forget what is known of the agents and ask them anew")
+	return p.jsonFlag(c)
 }
 
 func showProviders(w io.Writer, got api.Harnesses, js bool) error {

@@ -79,7 +79,7 @@ func codeText(err error) string {
 
 // pick finds the agent to use. A demonstration is used only when it is named.
 func (p *program) pick(ctx context.Context, s *session, name string) (string, error) {
-	list, err := api.Call[api.Harnesses](ctx, s.Client, "harnesses.list", api.None{})
+	list, err := api.Call[api.Harnesses](ctx, s.Client, "harnesses.list", api.HarnessList{Look: name == ""})
 	if err != nil {
 		return "", err
 	}
@@ -90,9 +90,6 @@ func (p *program) pick(ctx context.Context, s *session, name string) (string, er
 			}
 		}
 		return "", fail(exitNotFound, "whippletree providers", "there is no agent %q", name)
-	}
-	if list, err = api.Call[api.Harnesses](ctx, s.Client, "harnesses.refresh", api.HarnessRefresh{}); err != nil {
-		return "", err
 	}
 	for _, h := range list.Harnesses {
 		if h.Enabled && !h.Demo && h.Availability != nil && h.Availability.Available {

@@ -471,6 +471,10 @@ export interface Harness {
   diagnostics?: Diagnostic[];
 }
 
+export interface HarnessList {
+  look?: boolean;
+}
+
 export interface HarnessRefresh {
   harness?: string;
 }
@@ -1117,7 +1121,7 @@ export interface Methods {
   'host.doctor': { params: None; result: DoctorResult };
   'events.subscribe': { params: Subscribe; result: Subscribed };
   'events.unsubscribe': { params: Topic; result: None };
-  'harnesses.list': { params: None; result: Harnesses };
+  'harnesses.list': { params: HarnessList; result: Harnesses };
   'harnesses.setEnabled': { params: HarnessSwitch; result: Harnesses };
   'harnesses.refresh': { params: HarnessRefresh; result: Harnesses };
   'catalog.get': { params: CatalogRequest; result: CatalogResult };
