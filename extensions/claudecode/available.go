@@ -19,15 +19,22 @@ const signInCommand = "claude auth login"
 // Availability looks for the program, asks it for its version and guesses
 // whether it is signed in from what lies on disk. No network is used.
 func (p *provider) Availability(ctx context.Context) (agent.Availability, error) {
-	path, err := p.find("")
+	start, err := p.host.LaunchOf(harnessID)
+	if err != nil {
+		return agent.Availability{}, err
+	}
+	path, err := p.find(start.Binary)
+	if err != nil && start.Binary != "" {
+		return agent.Availability{Reason: agent.ReasonNotInstalled, Detail: "ls -l '" + start.Binary + "'"}, nil
+	}
 	if err != nil {
 		return agent.Availability{Reason: agent.ReasonNotInstalled, Detail: "npm install -g @anthropic-ai/claude-code"}, nil
 	}
 	a := agent.Availability{Path: path}
-	if a.Version, err = p.version(ctx, path); err != nil {
+	if a.Version, err = p.version(ctx, path, start.Env); err != nil {
 		return agent.Availability{}, err
 	}
-	if n, ok := countStored(configDir(p.host, nil)); ok {
+	if n, ok := countStored(configDir(p.host, start.Env)); ok {
 		a.StoredSessions = &n
 	}
 	if !parseVersion(a.Version).atLeast(oldest) {
@@ -35,7 +42,7 @@ func (p *provider) Availability(ctx context.Context) (agent.Availability, error)
 		return a, nil
 	}
 	var signedIn bool
-	if a.SignedInAs, signedIn = p.signedIn(); !signedIn {
+	if a.SignedInAs, signedIn = p.signedIn(start.Env); !signedIn {
 		a.Reason, a.Detail = agent.ReasonNotSignedIn, signInCommand
 		return a, nil
 	}
@@ -46,11 +53,11 @@ func (p *provider) Availability(ctx context.Context) (agent.Availability, error)
 // versionBound is how long the program may take to tell its version.
 const versionBound = 10 * time.Second
 
-func (p *provider) version(ctx context.Context, path string) (string, error) {
+func (p *provider) version(ctx context.Context, path string, env map[string]string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, versionBound, errors.New("claude --version does not end"))
 	defer cancel()
 	out, err := p.host.Output(ctx, agentkit.Spec{
-		Argv: []string{path, "--version"}, Dir: p.host.Home, Env: p.host.Environ(nil, nested...),
+		Argv: []string{path, "--version"}, Dir: p.host.Home, Env: p.host.Environ(env, nested...),
 		Purpose: "version", Owner: harnessID,
 	}, 4096)
 	if err != nil {
@@ -62,23 +69,23 @@ func (p *provider) version(ctx context.Context, path string) (string, error) {
 
 // signedIn is a guess: a key in the environment, stored credentials, or an
 // account that is remembered.
-func (p *provider) signedIn() (as string, ok bool) {
+func (p *provider) signedIn(set map[string]string) (as string, ok bool) {
 	for _, name := range []string{
 		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
 		"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
 	} {
-		if p.host.Getenv(name) != "" {
+		if set[name] != "" || p.host.Getenv(name) != "" {
 			return name, true
 		}
 	}
-	dir := configDir(p.host, nil)
+	dir := configDir(p.host, set)
 	var state struct {
 		Account struct {
 			Email string `json:"emailAddress"`
 		} `json:"oauthAccount"`
 	}
 	file := filepath.Join(p.host.Home, ".claude.json")
-	if p.host.Getenv(configDirEnv) != "" {
+	if set[configDirEnv] != "" || p.host.Getenv(configDirEnv) != "" {
 		file = filepath.Join(dir, ".claude.json")
 	}
 	_ = readJSON(file, &state) // unreadable: nothing is known

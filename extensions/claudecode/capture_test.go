@@ -128,6 +128,7 @@ func TestCaptures(t *testing.T) {
 			return false
 		}},
 		{file: "20-err-drop", prompts: 1},
+		{file: "21-todo-tools", prompts: 1},
 		{file: "20-err-e401", prompts: 1},
 		{file: "20-err-e529once", prompts: 1},
 		{file: "90-interrupt-while-permission", prompts: 1, stop: func(r *recorder) bool { return len(r.approvals) == 1 }},

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -112,6 +113,10 @@ func catalogOf(hello initialized, now time.Time) agent.Catalog {
 // Catalog reads what the program offers without opening a chat: a process
 // that keeps nothing, reads no project settings and is gone afterwards.
 func (p *provider) Catalog(ctx context.Context, cwd string) (agent.Catalog, error) {
+	start, err := p.host.LaunchOf(harnessID)
+	if err != nil {
+		return agent.Catalog{}, err
+	}
 	dir := cwd
 	if dir == "" {
 		made, err := os.MkdirTemp(p.host.CacheDir, "catalog-")
@@ -125,7 +130,7 @@ func (p *provider) Catalog(ctx context.Context, cwd string) (agent.Catalog, erro
 	l := &listener{catalog: make(chan agent.Catalog, 1)}
 	chat, err := p.Open(ctx, agent.OpenRequest{
 		ChatID: "catalog", Kind: agent.KindWorkspace, WorkingDirectory: dir, ProjectSourcesOff: true,
-		Args: []string{"--no-session-persistence"},
+		Binary: start.Binary, Args: append(slices.Clone(start.Args), "--no-session-persistence"), Env: start.Env,
 	}, l)
 	if err != nil {
 		return agent.Catalog{}, err

@@ -141,6 +141,7 @@ type launch struct {
 	version version
 	files   []string // files and folders to be removed at the end
 
+	plan     plan // the task list so far
 	confined bool
 	servers  []string // the MCP servers that a confined chat was given
 }
@@ -180,7 +181,7 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 		req.Env = merged(req.Resume.Env, req.Env)
 	}
 	l.handle = handleFor(p.host, id, cwd, req.Env)
-	_, stored := transcriptPath(configDir(p.host, req.Env), id, cwd)
+	transcript, stored := transcriptPath(configDir(p.host, req.Env), id, cwd)
 	if req.Resume != nil && stored {
 		argv = append(argv, "--resume", id)
 	} else {
@@ -213,11 +214,17 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 	argv = append(argv, req.Args...)
 	l.spec = agentkit.Spec{
 		Argv: argv, Dir: cwd, Purpose: "agent", Owner: req.ChatID,
-		Env:     p.host.Environ(merged(l.handle.Env, req.Env), nested...),
+		Env:     p.host.Environ(merged(merged(l.handle.Env, workspaceEnv), req.Env), nested...),
 		Secrets: secrets(p.host, req),
+	}
+	if stored {
+		l.plan = storedPlan(transcript)
 	}
 	return l, nil
 }
+
+// workspaceEnv switches the task list on: without it the default model has none.
+var workspaceEnv = map[string]string{"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
 
 func merged(a, b map[string]string) map[string]string {
 	out := map[string]string{}

@@ -18,6 +18,7 @@ type rows struct {
 	counts map[string]int // blocks seen per message id
 	// parents maps a sub-agent's id to the row it belongs to (transcript).
 	parents map[string]string
+	plan    plan
 }
 
 func newRows(emit func(agent.Item)) *rows {
@@ -107,7 +108,9 @@ func (rs *rows) call(b block, parent string, at int64) {
 	}
 	rs.tools[b.ID] = &it
 	rs.inputs[b.ID] = b
-	rs.emit(it)
+	if !planTools[b.Name] {
+		rs.emit(it)
+	}
 }
 
 func (rs *rows) user(r *record) {
@@ -156,9 +159,16 @@ func (rs *rows) answer(r *record, b block) {
 	default:
 		it.State = agent.StateCompleted
 	}
-	finish(&it, rs.inputs[b.ToolUseID], r.result())
+	call := rs.inputs[b.ToolUseID]
+	finish(&it, call, r.result())
 	delete(rs.tools, b.ToolUseID)
 	delete(rs.inputs, b.ToolUseID)
+	if planTools[call.Name] && it.State == agent.StateCompleted {
+		if rs.plan.change(call, r.result()) {
+			rs.emit(rs.plan.item(it.EndedAt))
+		}
+		return
+	}
 	rs.emit(it)
 }
 
@@ -169,6 +179,9 @@ func (rs *rows) closeOpen(state agent.ItemState, at int64) {
 		closed.State, closed.EndedAt = state, at
 		delete(rs.tools, id)
 		delete(rs.inputs, id)
+		if planTools[it.Name] {
+			continue
+		}
 		rs.emit(closed)
 	}
 }

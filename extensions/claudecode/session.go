@@ -67,6 +67,7 @@ func newSession(h *agentkit.Host, proc *agentkit.Process, events agent.Events, l
 		asked: map[string]*asked{}, clients: map[string]string{},
 	}
 	s.rows = newRows(s.publish)
+	s.rows.plan = l.plan
 	go s.read()
 	return s
 }
