@@ -5,6 +5,9 @@ package agent
 type Harness struct {
 	Manifest Manifest
 	Identity Identity
+	// Extends is set for one that a person's settings made of a built-in harness:
+	// the id of that one, whose sessions it writes.
+	Extends string
 	// ProviderID and SourceID are the declared contribution ids.
 	ProviderID string
 	SourceID   string

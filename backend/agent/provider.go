@@ -131,6 +131,14 @@ type OpenRequest struct {
 	ProjectSourcesOff bool `json:"projectSourcesOff,omitempty"`
 }
 
+// Launch is what a person set of how an agent is started: Binary "" means the
+// one that is found, Env goes over the imported environment.
+type Launch struct {
+	Binary string
+	Args   []string
+	Env    map[string]string
+}
+
 // MCPServer is one server to offer to the agent: stdio (Command) or HTTP (URL).
 type MCPServer struct {
 	Name    string            `json:"name"`

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/processes"
 )
 
@@ -27,6 +28,18 @@ type Host struct {
 	Ledger     processes.Ledger
 	Log        *slog.Logger
 	Now        func() time.Time
+	// Launch is what a person set for a harness, read now; nil: nothing. Chats
+	// get it in their request, so that probes are all that needs it. The error
+	// says why the settings cannot be used.
+	Launch func(harness string) (agent.Launch, error)
+}
+
+// LaunchOf is what a person set for a harness.
+func (h *Host) LaunchOf(harness string) (agent.Launch, error) {
+	if h.Launch == nil {
+		return agent.Launch{}, nil
+	}
+	return h.Launch(harness)
 }
 
 // Environ is the imported environment without the names in drop and with the

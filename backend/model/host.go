@@ -11,6 +11,7 @@ type Harness struct {
 	agent.Identity
 	Extension    string              `json:"extension"`
 	Provider     string              `json:"provider,omitempty"`
+	Extends      string              `json:"extends,omitempty"` // made by the settings of this built-in harness
 	Source       string              `json:"source,omitempty"`
 	Enabled      bool                `json:"enabled"`
 	Kinds        []agent.Kind        `json:"kinds"`

@@ -25,11 +25,19 @@ type provider struct{ *kit }
 // Availability: the agent is a part of our own binary, so that it is missing
 // only when that is.
 func (p *provider) Availability(context.Context) (agent.Availability, error) {
-	if info, err := os.Stat(p.Executable); err != nil || info.IsDir() {
+	start, err := p.LaunchOf(ID)
+	if err != nil {
+		return agent.Availability{}, err
+	}
+	path := p.Executable
+	if start.Binary != "" {
+		path = start.Binary
+	}
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
 		return agent.Availability{Reason: agent.ReasonNotInstalled, Detail: "make build"}, nil
 	}
 	n := 0
-	if list, err := os.ReadDir(p.home(nil).Transcripts()); err == nil {
+	if list, err := os.ReadDir(p.home(start.Env).Transcripts()); err == nil {
 		for _, e := range list {
 			if filepath.Ext(e.Name()) == ".jsonl" {
 				n++
@@ -37,7 +45,7 @@ func (p *provider) Availability(context.Context) (agent.Availability, error) {
 		}
 	}
 	return agent.Availability{
-		Available: true, Version: wire.Release, Path: p.Executable, SignedInAs: "nobody: a demonstration",
+		Available: true, Version: wire.Release, Path: path, SignedInAs: "nobody: a demonstration",
 		StoredSessions: &n,
 	}, nil
 }
@@ -47,9 +55,14 @@ func (p *provider) Catalog(ctx context.Context, cwd string) (agent.Catalog, erro
 	if cwd == "" {
 		cwd = p.Host.Home
 	}
+	start, err := p.LaunchOf(ID)
+	if err != nil {
+		return agent.Catalog{}, err
+	}
 	var got agent.Catalog
 	events := catalogOnly{take: func(c agent.Catalog) { got = c }}
-	s, err := p.Open(ctx, agent.OpenRequest{Kind: agent.KindConfined, WorkingDirectory: cwd}, events)
+	s, err := p.Open(ctx, agent.OpenRequest{Kind: agent.KindConfined, WorkingDirectory: cwd,
+		Binary: start.Binary, Args: start.Args, Env: start.Env}, events)
 	if err != nil {
 		return agent.Catalog{}, err
 	}
