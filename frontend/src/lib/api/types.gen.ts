@@ -461,6 +461,7 @@ export interface Harness {
   demo?: boolean;
   extension: string;
   provider?: string;
+  extends?: string;
   source?: string;
   enabled: boolean;
   kinds: Kind[] | null;
