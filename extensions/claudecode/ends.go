@@ -19,6 +19,7 @@ type resultMessage struct {
 	TotalCost      float64               `json:"total_cost_usd"`
 	ModelUsage     map[string]modelUsage `json:"modelUsage"`
 	SessionID      string                `json:"session_id"`
+	Origin         origin                `json:"origin"`
 }
 
 type modelUsage struct {
@@ -35,9 +36,12 @@ func (s *session) result(data []byte) {
 	own, prompt := s.own, s.prompt
 	s.mu.Unlock()
 	switch {
-	case own != nil: // began before the prompt and ends before it
-		s.endOwn(own, s.outcome(&m, own))
+	case own != nil && (prompt == nil || !prompt.started || m.Origin.Kind == "task-notification"):
+		s.endOwn(own, s.outcome(&m, own)) // began before the prompt and ends before it
 	case prompt != nil:
+		if own != nil { // only a sub-agent was heard of between the turns
+			s.endOwn(own, agent.TurnEnd{Outcome: agent.OutcomeCompleted})
+		}
 		s.endPrompt(prompt, s.outcome(&m, prompt))
 	}
 }
@@ -153,6 +157,7 @@ func (s *session) exit() {
 		text := "Claude Code ended in the middle of the turn (" + e.String() + ")."
 		return agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "crashed", Text: text}
 	}
+	s.rows.lost(s.host.Time().UnixMilli())
 	if own != nil {
 		s.endOwn(own, end(own))
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/whippletree-app/whippletree/backend/agentkit"
 )
 
-// planID is the one plan row of a session: the program has one task list.
-const planID = "plan"
-
 // planTools make or read the task list. Their calls are not rows of their own
 // unless they fail; the list is.
 var planTools = map[string]bool{
@@ -24,7 +21,6 @@ var planTools = map[string]bool{
 type plan struct {
 	order []string
 	tasks map[string]agent.PlanEntry
-	at    int64 // of the first task
 }
 
 // planCall holds the arguments of the tools that change the list.
@@ -104,11 +100,9 @@ func planStatus(s string) string {
 	return "pending"
 }
 
-func (p *plan) item(at int64) agent.Item {
-	if p.at == 0 {
-		p.at = at
-	}
-	it := agent.Item{ID: planID, Type: agent.ItemPlan, At: p.at, Entries: []agent.PlanEntry{}}
+// item is the whole list as one row.
+func (p *plan) item(id string, at int64) agent.Item {
+	it := agent.Item{ID: id, Type: agent.ItemPlan, At: at, Entries: []agent.PlanEntry{}}
 	for _, id := range p.order {
 		if e, ok := p.tasks[id]; ok {
 			it.Entries = append(it.Entries, e)

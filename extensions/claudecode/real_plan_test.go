@@ -23,6 +23,7 @@ func TestRealTasksAreOnePlan(t *testing.T) {
 			t.Errorf("a call is a row beside the plan: %+v", it)
 		}
 	}
+	l.completed(chat, "hello")
 	if err := chat.Close(l.ctx()); err != nil {
 		t.Fatal(err)
 	}

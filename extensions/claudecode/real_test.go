@@ -524,5 +524,16 @@ func TestRealTurnThatTheAgentStartsItself(t *testing.T) {
 			t.Errorf("the program's own note became a user row: %+v", it)
 		}
 	}
+	sub := rec.row(t, ofType(agent.ItemSubagent))
+	if sub.State != agent.StateCompleted || sub.Output != "Looked around." || sub.EndedAt == 0 {
+		t.Errorf("the background sub-agent: %+v", sub)
+	}
 	l.completed(chat, "hello after that")
+	if err := chat.Close(l.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	s, stop := l.mirror(*rec.ready.Handle, agent.Position{})
+	s.wait(l.ctx(), t, "the end of the transcript", func() bool { return s.caught > 0 })
+	stop()
+	sameRows(t, rec.rows(), s)
 }

@@ -19,6 +19,9 @@ type rows struct {
 	// parents maps a sub-agent's id to the row it belongs to (transcript).
 	parents map[string]string
 	plan    plan
+	planRow string // the plan's row in this turn, "" before it changed
+	// background holds the open rows of sub-agents that nobody waits for.
+	background map[string]agent.Item
 }
 
 func newRows(emit func(agent.Item)) *rows {
@@ -29,7 +32,7 @@ func newRows(emit func(agent.Item)) *rows {
 	}
 	return &rows{
 		emit: named, tools: map[string]*agent.Item{}, inputs: map[string]block{},
-		counts: map[string]int{}, parents: map[string]string{},
+		counts: map[string]int{}, parents: map[string]string{}, background: map[string]agent.Item{},
 	}
 }
 
@@ -126,10 +129,20 @@ func (rs *rows) user(r *record) {
 	if r.ParentToolUseID != "" || r.AgentID != "" || r.IsSidechain {
 		return // a sub-agent's task is in its row
 	}
+	if n, ok := r.noted(); ok {
+		rs.newTurn()
+		rs.stopped(n, r.at())
+		return
+	}
 	if text, n, ok := r.prompt(); ok {
+		rs.newTurn()
 		rs.emit(agent.Item{ID: r.UUID, Type: agent.ItemUser, At: r.at(), Text: text, NativeID: r.UUID, Attachments: images(n)})
 	}
 }
+
+// newTurn makes the next change of the plan a row of its own: the rows of an
+// ended turn are not touched any more.
+func (rs *rows) newTurn() { rs.planRow = "" }
 
 // images stands for the pictures of a prompt; their content is not kept twice.
 func images(n int) []agent.Attachment {
@@ -165,10 +178,12 @@ func (rs *rows) answer(r *record, b block) {
 	delete(rs.inputs, b.ToolUseID)
 	if planTools[call.Name] && it.State == agent.StateCompleted {
 		if rs.plan.change(call, r.result()) {
-			rs.emit(rs.plan.item(it.EndedAt))
+			rs.planRow = or(rs.planRow, "plan:"+call.ID)
+			rs.emit(rs.plan.item(rs.planRow, it.EndedAt))
 		}
 		return
 	}
+	rs.keepRunning(&it, r.result())
 	rs.emit(it)
 }
 

@@ -54,6 +54,7 @@ type turn struct {
 	id        string
 	canceling bool
 	taken     bool // it stands in the agent's queue or runs; the reader's own
+	started   bool // it runs; the reader's own
 	end       agent.TurnEnd
 	done      chan struct{}
 }

@@ -131,6 +131,7 @@ func (s *session) active() {
 	}
 	s.mu.Unlock()
 	if opened {
+		s.rows.newTurn()
 		s.events.Turn(agent.TurnEvent{Origin: agent.OriginAgent})
 	}
 }
@@ -253,6 +254,7 @@ func (s *session) lifecycle(id, state string) {
 			})
 		default:
 			t.taken = true
+			t.started = t.started || state == "started"
 		}
 		return
 	}
@@ -298,6 +300,11 @@ func (s *session) system(subtype string, data []byte) {
 		case "api_retry":
 			s.active()
 			s.retry(&m)
+		}
+	case "task_notification":
+		var n note
+		if lenient(data, &n) == nil {
+			s.rows.stopped(n, s.host.Time().UnixMilli())
 		}
 	case "compact_boundary":
 		r, err := parseRecord(data)

@@ -29,9 +29,14 @@ func TestRealProviderSuite(t *testing.T) {
 			}
 			return agent.OpenRequest{ChatID: "suite-" + filepath.Base(dir), Kind: agent.KindWorkspace, WorkingDirectory: dir}
 		},
+		Confined: func(t *testing.T) agent.OpenRequest {
+			return agent.OpenRequest{
+				ChatID: "suite-confined", Kind: agent.KindConfined, WorkingDirectory: t.TempDir(), MCPServers: []agent.MCPServer{l.noteServer(t)},
+			}
+		},
 		Handover: func(*testing.T) agent.Handover { return l.h.Handover },
 		Prompts: agenttest.Prompts{
-			Text: "scenario:think", Approval: "scenario:bash-allow", Question: "scenario:ask", Running: "scenario:slow",
+			Text: "scenario:think", Approval: "scenario:bash-allow", Question: "scenario:ask", Running: "scenario:slow", Plan: "scenario:todo",
 			Subagents: "scenario:task", AgentTurn: "scenario:task-background", Fail: "scenario:error-500",
 		},
 		Faults: []agenttest.Fault{
