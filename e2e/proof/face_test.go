@@ -28,8 +28,10 @@ type face interface {
 	keys(text string)
 	// screen is the text that is shown now; ok is false where it cannot be read.
 	screen() (text string, ok bool)
-	// proves checks the place of a session that runs here.
+	// proves checks the place of a session that runs here, raised what going to
+	// it did.
 	proves(model.Place)
+	raised(api.FocusResult)
 }
 
 // tab is a terminal of ours.
@@ -70,6 +72,13 @@ func (f *tab) proves(p model.Place) {
 	f.w.t.Helper()
 	if p.Kind != "tab" || p.TerminalID != f.id || p.External || !p.CanFocus {
 		f.w.t.Errorf("place in a tab: %+v", p)
+	}
+}
+
+func (f *tab) raised(r api.FocusResult) {
+	f.w.t.Helper()
+	if r.Exact != "exact" || r.TerminalID != f.id {
+		f.w.t.Errorf("going to a tab: %+v", r)
 	}
 }
 
@@ -121,6 +130,13 @@ func (f *pane) proves(p model.Place) {
 	f.w.t.Helper()
 	if p.Kind != "tmux" || !p.External || p.Label == "" || p.CanFocus || p.WhyNot == "" {
 		f.w.t.Errorf("place in a tmux nobody shows: %+v", p)
+	}
+}
+
+func (f *pane) raised(r api.FocusResult) {
+	f.w.t.Helper()
+	if r.Exact != "unavailable" || r.Why == "" {
+		f.w.t.Errorf("going to a pane that nobody shows: %+v", r)
 	}
 }
 
@@ -190,6 +206,13 @@ func (f *xterm) proves(p model.Place) {
 	f.w.t.Helper()
 	if p.Kind != "terminal" || p.App != "xterm" || !p.External || !p.CanFocus {
 		f.w.t.Errorf("place in xterm: %+v", p)
+	}
+}
+
+func (f *xterm) raised(r api.FocusResult) {
+	f.w.t.Helper()
+	if r.Exact != "exact" || !f.window.Active() {
+		f.w.t.Errorf("going to xterm: %+v, has the keyboard: %v", r, f.window.Active())
 	}
 }
 

@@ -55,6 +55,7 @@ func TestFoundAndBound(t *testing.T) {
 				t.Errorf("project %+v", idle.Project)
 			}
 			f.proves(idle.Place)
+			f.raised(call[api.FocusResult](w, "sessions.focus", api.SessionRef{Key: idle.Key}))
 			mine := func(state model.SessionState) func(model.Session) bool {
 				return func(s model.Session) bool { return s.Key == idle.Key && s.State == state }
 			}
