@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -26,11 +27,22 @@ const (
 	connectorReadSize = 64 << 10
 )
 
+// linger is how long the connector lets starts gather before it looks. Most
+// processes of a busy machine (a build) are gone by then: a storm of them costs
+// a few wake-ups a second and no look at each. It is part of the second within
+// which a session has to appear.
+const linger = 150 * time.Millisecond
+
 // connector is the proc connector: a netlink multicast of fork, exec and exit.
-// Kernels before 6.6 want CAP_NET_ADMIN for it.
+// Kernels before 6.6 want CAP_NET_ADMIN for it. It waits in poll on a thread of
+// its own: the runtime's poller would wake for each event that arrives while
+// they gather.
 type connector struct {
-	f   *os.File
-	buf []byte
+	fd, wake int // the socket and an eventfd that ends the wait
+	buf      []byte
+	closed   chan struct{}
+	mu       sync.Mutex // a descriptor that is released is nobody's to write to
+	released bool
 }
 
 func openEventStream() (eventStream, error) {
@@ -38,17 +50,31 @@ func openEventStream() (eventStream, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connector{buf: make([]byte, connectorReadSize)}
-	if err := c.subscribe(fd); err != nil {
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
 		_ = unix.Close(fd)
 		return nil, err
 	}
-	c.f = os.NewFile(uintptr(fd), "proc connector")
-	if err := c.confirm(); err != nil {
-		_ = c.f.Close()
+	c := &connector{fd: fd, wake: wake, buf: make([]byte, connectorReadSize), closed: make(chan struct{})}
+	err = c.subscribe(fd)
+	if err == nil {
+		err = c.confirm()
+	}
+	if err != nil {
+		c.release()
 		return nil, err
 	}
 	return c, nil
+}
+
+func (c *connector) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.released {
+		c.released = true
+		_ = unix.Close(c.fd)
+		_ = unix.Close(c.wake)
+	}
 }
 
 func (c *connector) subscribe(fd int) error {
@@ -99,10 +125,12 @@ func filterExec(fd int) error {
 // confirm waits for the kernel's answer: a subscription that is not allowed
 // is answered with an error or, by old kernels, not at all.
 func (c *connector) confirm() error {
-	_ = c.f.SetReadDeadline(time.Now().Add(subscribeTimeout))
-	defer c.f.SetReadDeadline(time.Time{})
+	deadline := time.Now().Add(subscribeTimeout)
 	for {
-		n, err := c.f.Read(c.buf)
+		if err := c.wait(time.Until(deadline)); err != nil {
+			return err
+		}
+		n, err := c.read()
 		if err != nil {
 			return err
 		}
@@ -121,18 +149,90 @@ func (c *connector) confirm() error {
 	}
 }
 
-func (c *connector) next() ([]int, bool, error) {
-	n, err := c.f.Read(c.buf)
-	if errors.Is(err, unix.ENOBUFS) {
-		return nil, true, nil
+// wait blocks until there is something to read; a limit below 0 is none.
+func (c *connector) wait(limit time.Duration) error {
+	ms := -1
+	if limit >= 0 {
+		ms = int(limit/time.Millisecond) + 1
 	}
-	if err != nil {
-		return nil, false, err
+	for {
+		fds := []unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}, {Fd: int32(c.wake), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, ms)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return err
+		case fds[1].Revents != 0:
+			return os.ErrClosed
+		case n == 0:
+			return os.ErrDeadlineExceeded
+		}
+		return nil
 	}
-	return execPids(c.buf[:n]), false, nil
 }
 
-func (c *connector) Close() error { return c.f.Close() }
+// read takes one message; 0 and no error when there is none.
+func (c *connector) read() (int, error) {
+	for {
+		n, _, err := unix.Recvfrom(c.fd, c.buf, unix.MSG_DONTWAIT)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EAGAIN):
+			return 0, nil
+		}
+		return n, err
+	}
+}
+
+// next waits for a start, lets more gather and returns them, each once.
+func (c *connector) next() ([]int, bool, error) {
+	if err := c.wait(-1); err != nil {
+		c.release() // only this goroutine reads
+		return nil, false, err
+	}
+	gather := time.NewTimer(linger)
+	defer gather.Stop()
+	select {
+	case <-gather.C:
+	case <-c.closed:
+	}
+	var pids []int
+	lost, told := false, map[int]bool{}
+	for {
+		n, err := c.read()
+		if errors.Is(err, unix.ENOBUFS) {
+			lost = true
+			continue
+		}
+		if err != nil {
+			c.release()
+			return nil, false, err
+		}
+		if n == 0 {
+			return pids, lost, nil
+		}
+		for _, pid := range execPids(c.buf[:n]) {
+			if !told[pid] {
+				told[pid] = true
+				pids = append(pids, pid)
+			}
+		}
+	}
+}
+
+// Close ends the wait; next releases what it waited on.
+func (c *connector) Close() error {
+	close(c.closed)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released {
+		return nil
+	}
+	_, err := unix.Write(c.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	return err
+}
 
 // execPids reads the process ids (thread groups) of the exec events in b.
 func execPids(b []byte) []int {

@@ -22,6 +22,7 @@ type found struct {
 	harness string
 	session string // proved by argv, else ""
 	proc    processes.Identity
+	argv    []string
 	cwd     string
 	parents []processes.Identity
 }
@@ -47,6 +48,7 @@ func (r *Registry) discover(known Recognizers, ids []processes.Identity, young b
 	if err != nil {
 		return
 	}
+	list = slices.DeleteFunc(list, func(f found) bool { return copied(t, f) })
 	for i := range list {
 		for _, p := range t.Ancestors(list[i].proc.Pid) {
 			list[i].parents = append(list[i].parents, p.Identity)
@@ -57,6 +59,17 @@ func (r *Registry) discover(known Recognizers, ids []processes.Identity, young b
 	for _, f := range list {
 		r.addProcess(f, t, young)
 	}
+}
+
+// copied reports whether a process is a fork of the agent itself: between its
+// fork and its exec a child bears the command line of its parent.
+func copied(t *processes.Table, f found) bool {
+	p, ok := t.Get(f.proc.Pid)
+	if !ok {
+		return false
+	}
+	argv, err := processes.Argv(p.Ppid)
+	return err == nil && slices.Equal(argv, f.argv)
 }
 
 // Scan is Started for everything that runs now; once at the start and when a
@@ -89,7 +102,7 @@ func (r *Registry) recognize(known Recognizers, id processes.Identity) (found, b
 		if !got.Agent || got.Helper {
 			continue
 		}
-		f := found{harness: harness, session: got.SessionID, proc: id}
+		f := found{harness: harness, session: got.SessionID, proc: id, argv: argv}
 		f.cwd, _ = processes.Cwd(id.Pid)
 		return f, id.Alive()
 	}

@@ -224,6 +224,24 @@ func TestP02StartingByProcess(t *testing.T) {
 	b.wait("gone", removed("S9"))
 }
 
+// A child between its fork and its exec looks like the agent that forked it.
+func TestAForkOfTheAgentIsNoAgent(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.LeaveGrace = 0 })
+	// The subshell stays a fork: it bears the very command line of its parent.
+	agentPid, fork := b.shell(`exec -a fakeagent bash -c '(read -r x < <(sleep 1000); :) & echo $! > "$1"; wait; :' x "$1"`)
+	for range 500 {
+		if argv, err := processes.Argv(fork); err == nil && len(argv) > 0 && argv[0] == "fakeagent" {
+			break
+		}
+		b.sched()
+	}
+	b.r.Scan(Recognizers{"h": recognizer{}})
+	list := b.r.List()
+	if len(list) != 1 || list[0].Pid != agentPid.Process.Pid {
+		t.Errorf("agent %d, its fork %d: %+v", agentPid.Process.Pid, fork, list)
+	}
+}
+
 // A real start is seen by the start watcher, by the kernel or on a hint.
 func TestStartedByTheWatcher(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Now = nil })
