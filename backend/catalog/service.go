@@ -167,6 +167,18 @@ func (s *Service) Refresh(ctx context.Context, list []agent.Harness) error {
 	return nil
 }
 
+// Forget drops what is known of a harness that is another one now, and asks
+// nobody.
+func (s *Service) Forget(harness string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, l := range s.loads {
+		if key.harness == harness {
+			s.forget(key, l)
+		}
+	}
+}
+
 // forget drops a load and ends it; the caller holds the lock.
 func (s *Service) forget(key scope, l *load) {
 	delete(s.loads, key)

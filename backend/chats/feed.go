@@ -190,6 +190,9 @@ func (c *chat) alias(old, tip string) {
 	aliases := make([]string, 0, len(c.rec.Aliases)+1)
 	c.rec.Aliases = append(append(aliases, c.rec.Aliases...), old)
 	harness := c.rec.Harness
+	if c.rec.Handle != nil && c.rec.Handle.Harness != "" {
+		harness = c.rec.Handle.Harness // whose session it is
+	}
 	_ = c.m.o.Store.Send(func(tx *store.Tx) error { return tx.Alias(harness, old, tip) }, nil)
 }
 

@@ -1,6 +1,7 @@
 package chats
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -257,6 +258,25 @@ func (m *Manager) Summary(id string) (model.ChatSummary, bool) {
 	return s, ok
 }
 
+// bySession finds the chat of a session; agents made of one built-in agent share
+// its sessions.
+func (m *Manager) bySession(h *agent.Handle) (model.ChatSummary, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var best model.ChatSummary
+	for _, s := range m.listed {
+		if s.Handle == nil || cmp.Or(s.Handle.Harness, s.Harness) != h.Harness ||
+			(s.Handle.NativeID != h.NativeID && !slices.Contains(s.Aliases, h.NativeID)) {
+			continue
+		}
+		now, was := s.Handle.NativeID == h.NativeID, best.Handle != nil && best.Handle.NativeID == h.NativeID
+		if best.ID == "" || now && !was || now == was && s.UpdatedAt > best.UpdatedAt {
+			best = s
+		}
+	}
+	return best, best.ID != ""
+}
+
 // RunningTurns counts chats in which something runs.
 func (m *Manager) RunningTurns() int {
 	n := 0
@@ -314,10 +334,8 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (model.ChatSummar
 		return model.ChatSummary{}, err
 	}
 	if r.Adopt != nil {
-		if old, err := m.o.Store.ChatBySession(ctx, r.Harness, r.Adopt.NativeID); err == nil {
-			if s, ok := m.Summary(old.ID); ok {
-				return s, nil // one chat per session
-			}
+		if s, ok := m.bySession(r.Adopt); ok {
+			return s, nil // one chat per session
 		}
 	}
 	now := m.o.Now().UnixMilli()
@@ -365,7 +383,9 @@ func (m *Manager) checkKind(ctx context.Context, r *CreateRequest, h agent.Harne
 			r.Cwd = r.Adopt.Cwd
 		}
 		handle := *r.Adopt
-		handle.Harness = r.Harness
+		if handle.Harness = r.Harness; h.Extends != "" {
+			handle.Harness = h.Extends
+		}
 		r.Adopt = &handle
 		r.Kind = agent.KindWorkspace
 		if handle.NativeID == "" {

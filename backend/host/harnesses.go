@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,10 +15,11 @@ import (
 // harnesses is the registry of agents: which there are, which are switched on,
 // whether they could run now and what they offer.
 type harnesses struct {
-	host *Host
-	list []agent.Harness
+	host    *Host
+	builtin []agent.Harness
 
-	mu      sync.Mutex // also held while publishing, so that snapshots meet
+	mu      sync.Mutex      // also held while publishing, so that snapshots meet
+	list    []agent.Harness // the built-in ones, and what the settings made of them
 	avail   map[string]*agent.Availability
 	on      map[string]bool
 	sources map[string]sourceState
@@ -28,21 +30,23 @@ type sourceState struct{ state, fault string }
 
 func newHarnesses(h *Host, list []agent.Harness) *harnesses {
 	r := &harnesses{
-		host: h, list: list, avail: map[string]*agent.Availability{}, on: map[string]bool{},
+		host: h, builtin: list, avail: map[string]*agent.Availability{}, on: map[string]bool{},
 		sources: map[string]sourceState{}, looking: map[string]chan struct{}{},
 	}
-	for _, x := range list {
-		r.on[x.Identity.Harness] = h.settings.Values().Harness(x.Identity.Harness).On()
+	values := h.settings.Values()
+	r.list = r.extended(values)
+	for _, x := range r.list {
+		r.on[x.Identity.Harness] = values.Harness(x.Identity.Harness).On()
 	}
 	return r
 }
 
 // Harness finds one by id (chats.Harnesses).
 func (r *harnesses) Harness(id string) (x agent.Harness, enabled, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, x := range r.list {
 		if x.Identity.Harness == id {
-			r.mu.Lock()
-			defer r.mu.Unlock()
 			return x, r.on[id], true
 		}
 	}
@@ -54,7 +58,7 @@ func (r *harnesses) shape(x agent.Harness) model.Harness {
 	id := x.Identity.Harness
 	m := model.Harness{
 		Identity: x.Identity, Extension: x.Manifest.ID, Provider: x.ProviderID, Source: x.SourceID,
-		Enabled: r.on[id], Kinds: x.Traits.Kinds, Availability: r.avail[id], CanHandOver: x.Handover != nil,
+		Extends: x.Extends, Enabled: r.on[id], Kinds: x.Traits.Kinds, Availability: r.avail[id], CanHandOver: x.Handover != nil,
 		SourceState: r.sources[id].state, SourceError: r.sources[id].fault,
 	}
 	if m.Kinds == nil {
@@ -92,10 +96,10 @@ func (r *harnesses) snapshot(_ context.Context, mark func()) (any, error) {
 
 // change applies f to one harness's state and publishes it.
 func (r *harnesses) change(id string, f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, x := range r.list {
 		if x.Identity.Harness == id {
-			r.mu.Lock()
-			defer r.mu.Unlock()
 			f()
 			r.host.hub.Publish(api.TopicHarnesses, api.EventUpsert, r.shape(x))
 			return
@@ -103,12 +107,15 @@ func (r *harnesses) change(id string, f func()) {
 	}
 }
 
-// switched reads the switches of the settings: a harness that was switched is
-// observed or left alone at once. No agent is started for it.
-func (r *harnesses) switched() {
-	for _, x := range r.list {
+// changed applies the settings: which agents a person made of built-in ones, and
+// the switches. What was switched is observed or left alone at once. No agent is
+// started for any of it.
+func (r *harnesses) changed() {
+	values := r.host.settings.Values()
+	r.extend(values)
+	for _, x := range r.builtinAndMade() {
 		id := x.Identity.Harness
-		on := r.host.settings.Values().Harness(id).On()
+		on := values.Harness(id).On()
 		r.mu.Lock()
 		same := r.on[id] == on
 		r.mu.Unlock()
@@ -116,10 +123,16 @@ func (r *harnesses) switched() {
 			continue
 		}
 		r.change(id, func() { r.on[id] = on })
-		if r.host.observed != nil {
+		if r.host.observed != nil && x.Extends == "" {
 			r.host.observed.switched(id, on)
 		}
 	}
+}
+
+func (r *harnesses) builtinAndMade() []agent.Harness {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
 }
 
 // lookBound is how long an agent may take to tell whether it could run.

@@ -78,6 +78,7 @@ type Host struct {
 	harnesses *harnesses
 	offers    *catalog.Service
 	builtin   func(*agentkit.Host) []agent.Harness
+	kit       *agentkit.Host
 	chats     *chats.Manager
 	terminals *terminals.Manager
 	tabs      tabChanges
@@ -182,8 +183,9 @@ func (h *Host) build(ctx context.Context) (err error) {
 		h.log.Warn("watching folders", "code", code, "message", message)
 	}})
 	h.settings = settings.Open(settings.Options{
-		Path:  filepath.Join(h.o.Home, settings.FileName),
-		Watch: func(dir string) settings.Watch { return h.watcher.Watch(dir) },
+		Path:    filepath.Join(h.o.Home, settings.FileName),
+		Builtin: builtinIDs(h.builtin, h.o.UserHome),
+		Watch:   func(dir string) settings.Watch { return h.watcher.Watch(dir) },
 		OnChange: func(s model.Settings, _ settings.Values) {
 			h.hub.Publish(api.TopicSettings, api.EventValue, s)
 			h.settingsChanged()
@@ -199,11 +201,12 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.exits = processes.NewExitWatcher()
 	h.ledger = newLedger(h.store)
 	h.env = newEnvironment(shellenv.Clean(h.o.Env))
-	kit := &agentkit.Host{
+	h.kit = &agentkit.Host{
 		Home: h.o.UserHome, Env: h.env.get, DataDir: dirs["data"], CacheDir: dirs["cache"], RunDir: dirs["run"],
 		Executable: h.o.Executable, Watcher: h.watcher, Exits: h.exits, Ledger: h.ledger, Log: h.log, Now: h.o.Now,
+		Launch: h.launch,
 	}
-	list := h.builtin(kit)
+	list := h.builtin(h.kit)
 	h.terminals = terminals.New(terminals.Options{
 		Shell: h.shell(), Home: h.o.UserHome, Env: shellenv.Clean(h.o.Env), Version: h.o.Version, Exits: h.exits, Ledger: h.ledger,
 		OnChange: h.terminalChanged, OnActivity: h.activity,
@@ -304,7 +307,7 @@ func (h *Host) settingsChanged() {
 	case <-h.ctx.Done():
 		return
 	}
-	h.harnesses.switched()
+	h.harnesses.changed()
 	h.leases.check()
 	h.infoChanged()
 }
@@ -354,7 +357,6 @@ func (h *Host) mayAnswer(c chats.Caller) error {
 }
 
 func (h *Host) overrides(harness string) chats.Overrides {
-	s := h.settings.Values().Harness(harness)
-	env, err := s.Environment(h.o.UserHome)
-	return chats.Overrides{Binary: s.Binary, Args: s.Args, Env: env, Err: err}
+	l, err := h.launch(harness)
+	return chats.Overrides{Binary: l.Binary, Args: l.Args, Env: l.Env, Err: err}
 }

@@ -82,7 +82,7 @@ func (o *observed) start() {
 	for _, c := range o.host.chats.List() {
 		o.registry.SetChat(c, 0)
 	}
-	for _, x := range o.host.harnesses.list {
+	for _, x := range o.host.harnesses.builtin {
 		id := x.Identity.Harness
 		if x.Source != nil {
 			o.runner.Add(sessions.Source{ID: x.SourceID, Harnesses: []string{id}, Source: x.Source})

@@ -58,7 +58,7 @@ func startAsked(t *testing.T) (*Host, *asked) {
 	a := &asked{id: "counted"}
 	h.builtin = func(kit *agentkit.Host) []agent.Harness {
 		x := a
-		if a.kit != nil {
+		if kit.Launch == nil || a.kit != nil { // only its name is asked for, or another one is made of it
 			x = &asked{id: a.id}
 		}
 		x.kit = kit
@@ -143,5 +143,51 @@ func TestAnErrorOfAnAgentIsToldAgainWithoutAskingIt(t *testing.T) {
 	var said *api.Error
 	if !errors.As(err, &said) || !slices.ContainsFunc(said.Issues, func(i agent.Issue) bool { return i.Path == "$.cwd" }) {
 		t.Errorf("a folder that is not absolute: %v", err)
+	}
+}
+
+func TestAnAgentMadeOfABuiltInOne(t *testing.T) {
+	h, a := startAsked(t)
+	set := func(path, value string) {
+		t.Helper()
+		if _, err := h.settings.Set(path, json.RawMessage(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("harnesses.counted", `{"binary": "/opt/counted", "env": {"A": "base", "B": "base"}}`)
+	set("harnesses.mine", `{"extends": "counted", "label": "Mine", "args": ["-m"], "env": {"A": "mine"}}`)
+	x, on, ok := h.harnesses.Harness("mine")
+	if !ok || !on || x.Identity.DisplayName != "Mine" || x.Extends != "counted" || x.Source != nil || x.Recognizer != nil {
+		t.Fatalf("%+v %v %v", x, on, ok)
+	}
+	made := x.Provider.(*asked)
+	l, err := made.kit.LaunchOf("counted") // it asks by the name it knows
+	if err != nil || l.Binary != "/opt/counted" || !slices.Equal(l.Args, []string{"-m"}) || l.Env["A"] != "mine" || l.Env["B"] != "base" {
+		t.Errorf("%+v %v", l, err)
+	}
+	if l, err := a.kit.LaunchOf("counted"); err != nil || l.Args != nil || l.Env["A"] != "base" {
+		t.Errorf("the built-in one: %+v %v", l, err)
+	}
+	if o := h.overrides("mine"); o.Binary != "/opt/counted" || o.Env["A"] != "mine" || o.Err != nil {
+		t.Errorf("what its chats start with: %+v", o)
+	}
+	made.want(t, 0, 0)
+	h.harnesses.look(t.Context())
+	if got := offer(t, h, api.CatalogRequest{Harness: "mine"}); got.Catalog == nil {
+		t.Errorf("%+v", got)
+	}
+	made.want(t, 2, 1)
+	a.want(t, 1, 0)
+
+	set("harnesses.mine.enabled", "false")
+	if _, on, _ := h.harnesses.Harness("mine"); on {
+		t.Error("it is not switched off")
+	}
+	if _, err := h.settings.Set("harnesses.mine.extends", json.RawMessage(`"gone"`)); err == nil {
+		t.Error("it extends what is not there")
+	}
+	set("harnesses.mine", "null")
+	if _, _, ok := h.harnesses.Harness("mine"); ok {
+		t.Error("it is still there")
 	}
 }

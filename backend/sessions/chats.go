@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"github.com/whippletree-app/whippletree/backend/model"
 	"github.com/whippletree-app/whippletree/backend/processes"
 )
@@ -24,10 +25,11 @@ func (c *chat) live() bool {
 	return c.summary.State != model.SessionIdle && c.summary.State != "" || c.pid.Pid != 0 || c.summary.Waiting > 0 || c.summary.Unread
 }
 
-// chatKey is the key of a chat without a native session.
+// chatKey is the key of a chat's session, or of a chat without one. An agent that
+// the settings made of a built-in one writes sessions of that one.
 func chatKey(c model.ChatSummary) model.SessionKey {
 	if c.Handle != nil && c.Handle.NativeID != "" {
-		return model.SessionKey{Harness: c.Harness, ID: c.Handle.NativeID}
+		return model.SessionKey{Harness: cmp.Or(c.Handle.Harness, c.Harness), ID: c.Handle.NativeID}
 	}
 	return model.SessionKey{Harness: c.Harness, ID: "chat:" + c.ID}
 }

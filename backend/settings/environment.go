@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,10 +11,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
+	"unicode/utf8"
 )
 
 // limitEnvFile bounds an environment file, in bytes.
-const limitEnvFile = 1 << 20
+const limitEnvFile = 64 << 10
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -30,20 +33,52 @@ func (h Harness) Environment(home string) (map[string]string, error) {
 		if !filepath.IsAbs(path) {
 			return nil, fmt.Errorf("the environment file %s is not an absolute path", h.EnvFile)
 		}
-		f, err := os.Open(path)
+		text, err := readSecret(path)
 		if err != nil {
-			return nil, fmt.Errorf("the environment file: %w", err)
+			return nil, err
 		}
-		defer func() { _ = f.Close() }()
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > limitEnvFile {
-			return nil, fmt.Errorf("the environment file %s is not a regular file of at most %d bytes", path, limitEnvFile)
-		}
-		if env, err = parseEnv(io.LimitReader(f, limitEnvFile)); err != nil {
+		if env, err = parseEnv(bytes.NewReader(text)); err != nil {
 			return nil, fmt.Errorf("the environment file %s: %w", path, err)
 		}
 	}
 	maps.Copy(env, h.Env)
 	return env, nil
+}
+
+// readSecret reads a file that only its owner, this user, can read or change.
+func readSecret(path string) ([]byte, error) {
+	// A pipe would block before it could be seen to be one.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("the environment file %s is a link; name the file itself", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the environment file: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("the environment file: %w", err)
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch mode := info.Mode(); {
+	case !mode.IsRegular() || info.Size() > limitEnvFile:
+		return nil, fmt.Errorf("the environment file %s is not a regular file of at most %d bytes", path, limitEnvFile)
+	case !ok || int(owner.Uid) != os.Getuid():
+		return nil, fmt.Errorf("the environment file %s belongs to another user", path)
+	case mode.Perm()&0o177 != 0 || mode&(os.ModeSetuid|os.ModeSetgid|os.ModeSticky) != 0:
+		return nil, fmt.Errorf("the environment file %s can be read or changed by others (mode %04o): chmod 600 '%s'", path, mode.Perm(), path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, limitEnvFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the environment file: %w", err)
+	case len(text) > limitEnvFile:
+		return nil, fmt.Errorf("the environment file %s is not a regular file of at most %d bytes", path, limitEnvFile)
+	case !utf8.Valid(text):
+		return nil, fmt.Errorf("the environment file %s is not UTF-8 text", path)
+	}
+	return text, nil
 }
 
 // parseEnv reads NAME=VALUE lines, with comments, an optional "export" and

@@ -45,6 +45,9 @@ type Options struct {
 	Path string
 	// Watch watches a folder; nil: changes are noticed by Changed only.
 	Watch func(dir string) Watch
+	// Builtin are the ids of the agents that come with the program; only these can
+	// be extended. nil: not known, everything can.
+	Builtin []string
 	// OnChange is called after the effective settings or their problems changed,
 	// one call at a time. It may call Get and Values.
 	OnChange func(model.Settings, Values)
@@ -192,7 +195,7 @@ func (f *File) set(at []string, value json.RawMessage) (changed bool, err error)
 		return changed, err
 	}
 	var bad []agent.Issue
-	for _, fault := range loadSchema().check(plain) {
+	for _, fault := range f.faults(plain) {
 		// Below the place, or about a name on the way to it.
 		if n := min(len(at), len(fault.at)); slices.Equal(at[:n], fault.at[:n]) && value != nil {
 			bad = append(bad, fault.issue)
@@ -261,7 +264,7 @@ func (f *File) reload(starting bool) bool {
 	}
 	if err == nil || starting {
 		var problems []agent.Issue
-		next.Values, values, problems = effective(plain)
+		next.Values, values, problems = f.effective(plain)
 		next.Problems = append(next.Problems, problems...)
 	}
 	f.state.Lock()
@@ -271,8 +274,22 @@ func (f *File) reload(starting bool) bool {
 	return changed
 }
 
+// faults are all broken rules of a document: the schema's, and where it keeps
+// them, those of ours.
+func (f *File) faults(plain map[string]any) []fault {
+	list := loadSchema().check(plain)
+	if f.o.Builtin == nil || len(plain) == 0 {
+		return list
+	}
+	var v Values
+	if raw, err := json.Marshal(plain); err != nil || json.Unmarshal(raw, &v) != nil {
+		return list // a wrong type is among them; ours come when it is gone
+	}
+	return append(list, v.faults(f.o.Builtin)...)
+}
+
 // effective lays the valid part of a document over the defaults.
-func effective(plain map[string]any) (json.RawMessage, Values, []agent.Issue) {
+func (f *File) effective(plain map[string]any) (json.RawMessage, Values, []agent.Issue) {
 	s := loadSchema()
 	var problems []agent.Issue
 	if len(plain) > 0 {
@@ -281,7 +298,7 @@ func effective(plain map[string]any) (json.RawMessage, Values, []agent.Issue) {
 	// A removed value may uncover nothing new, but it may take several rounds
 	// where rules nest; each round removes at least one.
 	for range 64 {
-		faults := s.check(plain)
+		faults := f.faults(plain)
 		if len(faults) == 0 {
 			break
 		}

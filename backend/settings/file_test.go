@@ -75,7 +75,7 @@ func TestDefaultsWithoutAFile(t *testing.T) {
 
 // The schema and the types name the same settings.
 func TestTypesCoverTheSchema(t *testing.T) {
-	raw, _, problems := effective(map[string]any{"harnesses": map[string]any{"h": map[string]any{
+	raw, _, problems := (&File{}).effective(map[string]any{"harnesses": map[string]any{"h": map[string]any{
 		"enabled": false, "binary": "b", "args": []any{"a"}, "env": map[string]any{"A": "b"}, "envFile": "f"}}})
 	if len(problems) != 0 {
 		t.Fatal(problems)

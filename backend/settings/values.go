@@ -66,8 +66,11 @@ type Webview struct {
 }
 
 // Harness is what a person changed about one agent. Enabled nil means on.
+// Extends makes an agent of its own out of a built-in one, shown as Label.
 type Harness struct {
 	Enabled *bool             `json:"enabled,omitempty"`
+	Extends string            `json:"extends,omitempty"`
+	Label   string            `json:"label,omitempty"`
 	Binary  string            `json:"binary,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
