@@ -40,6 +40,8 @@ export class App {
   dialog = $state.raw<Dialog | null>(null);
   palette = $state(false);
   restored = $state(false);
+  /** The chat whose composer gets the focus once it is shown. */
+  focusOn = $state.raw('');
   drafts = $state<Record<string, string>>({});
   readonly agents: Agent[] = $derived.by(() => agentRows(this.sessions.items, this.chats.items, this.approvals.items));
   readonly needing: Agent[] = $derived.by(() => this.agents.filter(needsYou));
@@ -122,8 +124,10 @@ export class App {
     }
   }
 
+  /** A person opens it: the focus goes where they can write. */
   openTab(tab: Tab, how: { beside?: boolean } = {}): void {
     this.win.open(tab, how);
+    this.focusOn = tab.kind === 'chat' ? tab.id : '';
   }
 
   /** Opens a row: its chat, or its session as a read-only mirror. */
@@ -180,6 +184,12 @@ export class App {
     const session = /^session:(.+)$/.exec(open)?.[1];
     const row = session ? this.agents.find((a) => a.id === session) : undefined;
     if (row) void this.openAgent(row);
+  }
+
+  /** Back from the settings: the focus returns to what was worked on. */
+  leaveSettings(): void {
+    this.win.view = 'work';
+    if (this.win.tab?.kind === 'chat') this.focusOn = this.win.tab.id;
   }
 
   nextNeedsYou(): void {
