@@ -31,7 +31,7 @@ func (h *handover) Mirror(ctx context.Context, hd agent.Handle, from agent.Posit
 	m := &mirror{host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}, old: map[string]bool{}}
 	defer m.close()
 	m.rows = newRows(m.item)
-	subDir := strings.TrimSuffix(path, ".jsonl") + "/subagents"
+	subDir := subagentsDir(path)
 	var subagents *agentkit.Watch
 	defer func() {
 		if subagents != nil {
@@ -237,7 +237,7 @@ func (m *mirror) line(l agentkit.Line) {
 
 // readSubagents gives out the rows of sub-agents whose call is known.
 func (m *mirror) readSubagents() {
-	dir := strings.TrimSuffix(m.path, ".jsonl") + "/subagents"
+	dir := subagentsDir(m.path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
@@ -249,9 +249,7 @@ func (m *mirror) readSubagents() {
 		}
 		s := m.subs[id]
 		if s == nil {
-			var meta struct {
-				ToolUseID string `json:"toolUseId"`
-			}
+			var meta subMeta
 			if readJSON(filepath.Join(dir, id+".meta.json"), &meta) != nil || meta.ToolUseID == "" || m.old[meta.ToolUseID] {
 				continue
 			}

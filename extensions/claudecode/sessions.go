@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -48,6 +49,7 @@ type observer struct {
 	dirs      map[string]func() // watched folders: how to end
 	forward   sync.WaitGroup
 	summaries summaries
+	subagents subagents
 	begun     bool
 }
 
@@ -68,6 +70,9 @@ func (o *observer) run(ctx context.Context) error {
 		}
 		for _, e := range o.last { // a transcript is written a little after the registry
 			wanted[filepath.Join(projectsDir(e.root()), slug(e.Cwd))] = true
+			if path, ok := transcriptPath(e.root(), e.SessionID, e.Cwd); ok && isDir(strings.TrimSuffix(path, ".jsonl")) {
+				wanted[subagentsDir(path)] = true
+			}
 		}
 		o.watch(wanted)
 		select {
@@ -235,6 +240,7 @@ func (o *observer) snapshot(e *entry) agent.Snapshot {
 	if path, ok := transcriptPath(e.root(), e.SessionID, e.Cwd); ok {
 		// While it runs the file grows all the time; what is known will do.
 		sum = o.summaries.get(path, o.host.Time(), status == agent.StatusRunning)
+		snap.Subagents = o.subagents.list(path)
 	}
 	snap.Title = sum.name(e.Name, e.NameSource == "user")
 	snap.Model, snap.Mode = sum.model, sum.mode
