@@ -2,11 +2,24 @@ package host
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/whippletree-app/whippletree/backend/processes"
 	"github.com/whippletree-app/whippletree/backend/store"
 )
+
+// withHome adds where this host's data is, when that is not the system's place
+// for it: `whippletree` in a tab or below an agent must find this host, not start
+// one elsewhere.
+func (h *Host) withHome(env []string) []string {
+	moved := func(kv string) bool { return strings.HasPrefix(kv, HomeVariable+"=") }
+	if !slices.ContainsFunc(h.o.Env, moved) {
+		return env
+	}
+	return append(slices.DeleteFunc(slices.Clone(env), moved), HomeVariable+"="+h.o.Home)
+}
 
 // environment is what agents are started with. Who asks before the login shell
 // was read waits for it; the import is bounded.

@@ -200,7 +200,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	})
 	h.exits = processes.NewExitWatcher()
 	h.ledger = newLedger(h.store)
-	h.env = newEnvironment(shellenv.Clean(h.o.Env))
+	h.env = newEnvironment(h.withHome(shellenv.Clean(h.o.Env)))
 	h.kit = &agentkit.Host{
 		Home: h.o.UserHome, Env: h.env.get, DataDir: dirs["data"], CacheDir: dirs["cache"], RunDir: dirs["run"],
 		Executable: h.o.Executable, Watcher: h.watcher, Exits: h.exits, Ledger: h.ledger, Log: h.log, Now: h.o.Now,
@@ -208,7 +208,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	}
 	list := h.builtin(h.kit)
 	h.terminals = terminals.New(terminals.Options{
-		Shell: h.shell(), Home: h.o.UserHome, Env: shellenv.Clean(h.o.Env), Version: h.o.Version, Exits: h.exits, Ledger: h.ledger,
+		Shell: h.shell(), Home: h.o.UserHome, Env: h.withHome(shellenv.Clean(h.o.Env)), Version: h.o.Version, Exits: h.exits, Ledger: h.ledger,
 		OnChange: h.terminalChanged, OnActivity: h.activity,
 	})
 	h.native = native.New(native.Options{Env: h.o.Env, Exits: h.exits, Ours: h.terminals.Of})
@@ -261,14 +261,14 @@ func (h *Host) background() {
 	h.wg.Go(func() { h.reap() })
 	h.wg.Go(func() {
 		if h.o.SkipShell {
-			h.env.set(shellenv.Clean(h.o.Env))
+			h.env.set(h.withHome(shellenv.Clean(h.o.Env)))
 			return
 		}
 		r := shellenv.Import(h.ctx, shellenv.Options{Home: h.o.UserHome, User: h.o.User, Base: h.o.Env})
 		if r.Err != nil && h.ctx.Err() == nil {
 			h.log.Warn("login shell", "err", r.Err)
 		}
-		h.env.set(r.Env)
+		h.env.set(h.withHome(r.Env))
 	})
 	h.observed.start()
 	h.wg.Go(func() { h.harnesses.look(h.ctx) })
