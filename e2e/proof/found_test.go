@@ -44,7 +44,7 @@ func TestFoundAndBound(t *testing.T) {
 			w := newWorld(t, setting{claude: true, display: place == "xterm"})
 			w.serve()
 			b := w.board()
-			f := w.open(place)
+			f := w.open(place, w.claude, "--permission-mode", "default")
 			idle := b.row("the interface", starts, func(s model.Session) bool {
 				return s.Key.Harness == "claude-code" && s.State == model.SessionIdle && s.Cwd == w.cwd && s.Pid != 0
 			})
@@ -119,10 +119,41 @@ func alive(pid int, within time.Duration) bool {
 	}
 }
 
-// open opens the interface of Claude Code in a place.
-func (w *world) open(place string) face {
+// The same with Rehearsal, which no agent has to be installed for.
+func TestRehearsalIsFoundAndBound(t *testing.T) {
+	for _, place := range []string{"tab", "tmux", "xterm"} {
+		t.Run(place, func(t *testing.T) {
+			w := newWorld(t, setting{display: place == "xterm"})
+			w.serve()
+			b := w.board()
+			f := w.open(place, binary, "rehearsal", "--pace", "none")
+			row := b.row("the interface", starts, func(s model.Session) bool {
+				return s.Key.Harness == "rehearsal" && s.State == model.SessionIdle && s.Cwd == w.cwd && s.Place.Kind != "none"
+			})
+			if row.Link != agent.LinkProved {
+				t.Errorf("row: %+v", row)
+			}
+			f.proves(row.Place)
+			w.sees(f, "›")
+			waits := func(s model.Session) bool { return s.Key == row.Key && s.State == model.SessionWaiting }
+			w.line(f, "run date", func(within time.Duration) bool { return b.has(within, waits, nil) })
+			if got := b.row("waiting", soon, waits); got.WaitingKind != agent.WaitApproval || !got.NeedsYou {
+				t.Errorf("waiting row: %+v", got)
+			}
+			w.answer(f, "1", b, row.Key)
+			b.row("idle", soon, func(s model.Session) bool { return s.Key == row.Key && s.State == model.SessionIdle })
+			if got := b.states(row.Key); !inOrder(got, []model.SessionState{model.SessionIdle, model.SessionWaiting, model.SessionIdle}) {
+				t.Errorf("states %v", got)
+			}
+			w.line(f, "/exit", func(within time.Duration) bool { return !alive(row.Pid, within) })
+			b.gone(soon, row.Key)
+		})
+	}
+}
+
+// open runs an agent's own interface in a place.
+func (w *world) open(place string, argv ...string) face {
 	w.t.Helper()
-	argv := []string{w.claude, "--permission-mode", "default"}
 	switch place {
 	case "tab":
 		return w.openTab(argv...)
@@ -139,7 +170,7 @@ func TestKilledAgentIsGone(t *testing.T) {
 			w := newWorld(t, setting{claude: true, display: place == "xterm"})
 			w.serve()
 			b := w.board()
-			f := w.open(place)
+			f := w.open(place, w.claude, "--permission-mode", "default")
 			row := b.row("the interface", starts, func(s model.Session) bool {
 				return s.Key.Harness == "claude-code" && s.State == model.SessionIdle && s.Cwd == w.cwd && s.Place.Kind != "none"
 			})
@@ -156,7 +187,7 @@ func TestKilledAgentIsGone(t *testing.T) {
 // time, and by the next host at once.
 func TestFoundByAHostThatStartsLater(t *testing.T) {
 	w := newWorld(t, setting{claude: true})
-	f := w.open("tmux")
+	f := w.open("tmux", w.claude, "--permission-mode", "default")
 	w.sees(f, "❯")
 	w.eventually("its entry", func() bool {
 		list, _ := filepath.Glob(filepath.Join(w.home, ".claude", "sessions", "*.json"))
