@@ -222,3 +222,38 @@ func TestPrintedAndMirroredAcrossAKilledHost(t *testing.T) {
 		})
 	}
 }
+
+// Taken over: the terminal's agent is asked to exit, and is gone before we write.
+func TestTakenOverFromATab(t *testing.T) {
+	for _, p := range parts {
+		t.Run(p.harness, func(t *testing.T) {
+			w := newWorld(t, p.world)
+			w.serve()
+			v := w.chat(p.harness, "main")
+			v.ask("hello one")
+			tape := w.tape(p, v.now().Handle.NativeID)
+			tape.grew()
+			res := call[api.HandoffResult](w, "handoff.toTerminal", api.HandoffRequest{ChatID: v.id, Place: "app"})
+			f := w.attach(res.TerminalID)
+			w.sees(f, p.ready)
+			w.line(f, "typed in the terminal", func(within time.Duration) bool { return v.said("typed in the terminal", within) })
+			v.wait("the terminal as the owner", func() bool {
+				o := v.sum.Hand.Ownership
+				return o != nil && o.Owner == agent.OwnerTerminal && o.Pid != 0
+			})
+			owner := v.now().Hand.Ownership.Pid
+			if got := call[api.HandResult](w, "handoff.takeBack", api.TakeBack{ChatID: v.id, Force: true}); got.Hand.State != model.HandApp {
+				t.Errorf("hand: %+v", got.Hand)
+			}
+			if alive(owner, 0) {
+				t.Error("the terminal's agent still runs")
+			}
+			v.hand(model.HandApp)
+			v.ask("back in the app")
+			tape.oneBranch()
+			if got, want := prompts(v.all()), []string{"hello one", "typed in the terminal", "back in the app"}; !slices.Equal(got, want) {
+				t.Errorf("said %q, want %q", got, want)
+			}
+		})
+	}
+}
