@@ -31,16 +31,13 @@ func (h *handover) TerminalCommand(_ context.Context, req agent.TerminalRequest)
 	if err != nil {
 		return agent.Command{}, nil, err
 	}
-	flag := "--resume"
-	if _, stored := transcriptPath(configDir(h.host, req.Handle.Env), req.Handle.NativeID, req.Handle.Cwd); !stored {
-		flag = "--session-id" // nothing was said yet: there is nothing to resume
-	}
 	mode := or(req.Mode, modeAsk)
 	if !knownMode(mode) {
 		return agent.Command{}, nil, failure(fmt.Sprintf("Claude Code has no mode %q", mode))
 	}
 	// Without the flag the interface starts in a mode that decides by itself.
-	argv := []string{program, flag, req.Handle.NativeID, "--permission-mode", mode}
+	open, _ := openArgs(h.host, req.Handle)
+	argv := append([]string{program}, append(open, "--permission-mode", mode)...)
 	if req.Model != "" && req.Model != "default" {
 		argv = append(argv, "--model", req.Model)
 	}

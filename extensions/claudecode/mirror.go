@@ -48,6 +48,12 @@ func (h *handover) Mirror(ctx context.Context, hd agent.Handle, from agent.Posit
 		if !stored {
 			if m.path, stored = transcriptPath(config, hd.NativeID, hd.Cwd); !stored {
 				m.path = path
+				if of := forkOrigin(hd); of != "" { // until the copy is made
+					m.path, _ = transcriptPath(config, of, hd.Cwd)
+				}
+			}
+			if m.tail != nil && m.path != m.reading { // it was made now
+				m.again()
 			}
 		}
 		if err := m.read(); err != nil {
@@ -69,6 +75,13 @@ func (h *handover) Mirror(ctx context.Context, hd agent.Handle, from agent.Posit
 	}
 }
 
+// again reads another file from its beginning; the rows that were shown stay.
+func (m *mirror) again() {
+	m.close()
+	m.tail, m.subs, m.begun, m.skipped = nil, map[string]*subTail{}, false, 0
+	m.after = m.lastID
+}
+
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
@@ -81,7 +94,9 @@ type mirror struct {
 	handle agent.Handle
 	sink   agent.Sink
 	path   string
-	after  string // rows up to this record were shown before
+	// reading is the file that tail follows.
+	reading string
+	after   string // rows up to this record were shown before
 
 	tail    *agentkit.Tail
 	rows    *rows
@@ -185,7 +200,7 @@ func (m *mirror) begin() error {
 	}
 	m.on = m.chain.path()
 	m.muted = m.after != "" && found
-	m.tail = agentkit.NewTail(m.path, agentkit.TailState{})
+	m.tail, m.reading = agentkit.NewTail(m.path, agentkit.TailState{}), m.path
 	return nil
 }
 

@@ -181,11 +181,13 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 		req.Env = merged(req.Resume.Env, req.Env)
 	}
 	l.handle = handleFor(p.host, id, cwd, req.Env)
-	transcript, stored := transcriptPath(configDir(p.host, req.Env), id, cwd)
-	if req.Resume != nil && stored {
-		argv = append(argv, "--resume", id)
+	transcript := ""
+	if req.Resume != nil {
+		l.handle.Meta = req.Resume.Meta
+		var open []string
+		open, transcript = openArgs(p.host, l.handle)
+		argv = append(argv, open...)
 	} else {
-		// Nothing was ever said in it: the id is still free.
 		argv = append(argv, "--session-id", id)
 	}
 	if req.Model != "" {
@@ -217,7 +219,7 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 		Env:     p.host.Environ(merged(merged(l.handle.Env, workspaceEnv), req.Env), nested...),
 		Secrets: secrets(p.host, req),
 	}
-	if stored {
+	if transcript != "" {
 		l.plan = storedPlan(transcript)
 	}
 	return l, nil

@@ -43,6 +43,9 @@ type record struct {
 	Cwd       string `json:"cwd"`
 	Version   string `json:"version"`
 
+	// Content is what a local command printed (transcript, type system).
+	Content json.RawMessage `json:"content"`
+
 	// side records of the transcript
 	LeafUUID       string `json:"leafUuid"`
 	LastPrompt     string `json:"lastPrompt"`

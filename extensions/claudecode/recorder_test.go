@@ -28,6 +28,7 @@ type recorder struct {
 	withdrawn []string
 	exit      *agent.Exit
 	failures  []string
+	title     string
 	turns     []agent.TurnEvent
 	changed   chan struct{}
 
@@ -102,7 +103,13 @@ func (r *recorder) Usage(u agent.Usage) {
 	r.note("usage")
 }
 
-func (r *recorder) Title(string)        {}
+func (r *recorder) Title(v string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.title = v
+	r.note("title")
+}
+
 func (r *recorder) Handle(agent.Handle) {}
 
 func (r *recorder) Catalog(c agent.Catalog) {

@@ -47,8 +47,11 @@ func (rs *rows) add(r *record, index int) {
 	case "user":
 		rs.user(r)
 	case "system":
-		if r.Subtype == "compact_boundary" {
+		switch r.Subtype {
+		case "compact_boundary":
 			rs.compaction(r)
+		case "local_command":
+			rs.printed(r)
 		}
 	}
 }
@@ -211,6 +214,16 @@ func (rs *rows) synthetic(r *record) {
 		it.Type, it.Reason, it.EndedAt = agent.ItemError, "failed", 0
 	}
 	rs.emit(it)
+}
+
+// printed shows what a command of the program itself printed. The stream has
+// it as a message of no model, with the same id.
+func (rs *rows) printed(r *record) {
+	text := plainText(r.Content)
+	text = or(between(text, "<local-command-stdout>", "</local-command-stdout>"), between(text, "<local-command-stderr>", "</local-command-stderr>"))
+	if text != "" {
+		rs.emit(agent.Item{ID: r.UUID, Type: agent.ItemText, At: r.at(), EndedAt: r.at(), Text: text})
+	}
 }
 
 func (rs *rows) compaction(r *record) {

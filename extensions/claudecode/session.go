@@ -32,6 +32,7 @@ type session struct {
 	streams map[string]*streamed // by parent tool call
 	lastUse *usage
 	cost    float64
+	queues  bool   // the program reports how its queue stands
 	notice  string // the row of the streak of retries
 
 	mu      sync.Mutex
@@ -193,7 +194,7 @@ func (l *launch) abilities() []agent.Ability {
 	if l.confined {
 		return list
 	}
-	return append(list, agent.AbilitySubagents, agent.AbilityModes, agent.AbilityCommands, agent.AbilityTerminal)
+	return append(list, agent.AbilitySubagents, agent.AbilityModes, agent.AbilityCommands, agent.AbilityTerminal, agent.AbilityFork)
 }
 
 // messageNamespace makes the uuid of a message from its client id, so that the

@@ -104,6 +104,9 @@ func (s *session) handle(m *wire, data []byte) {
 			s.proc.Noise(data)
 			return
 		}
+		if s.repeated(&r) {
+			return
+		}
 		s.active() // the echo of a steered message may open a turn of its own
 		s.record(&r)
 	case "control_request":
@@ -232,8 +235,29 @@ func (s *session) record(r *record) {
 	s.rows.add(r, index)
 }
 
+// hasItAlready is the end of a turn whose message has an id that the agent
+// knows: it does nothing.
+var hasItAlready = agent.TurnEnd{
+	Outcome: agent.OutcomeFailed, Reason: "failed",
+	Text: "Claude Code has this message already and did not run it again.",
+}
+
+// repeated ends the turn of a message that the process has taken before: it is
+// only echoed, never queued. Versions that report no queue are left alone.
+func (s *session) repeated(r *record) bool {
+	s.mu.Lock()
+	t := s.prompt
+	s.mu.Unlock()
+	if !r.IsReplay || t == nil || t.id != r.UUID || t.taken || !s.queues || r.Timestamp != "" {
+		return false
+	}
+	s.endPrompt(t, hasItAlready)
+	return true
+}
+
 // lifecycle follows a message of ours through the agent's queue.
 func (s *session) lifecycle(id, state string) {
+	s.queues = true
 	s.mu.Lock()
 	client, known := s.clients[id]
 	t := s.prompt
@@ -247,11 +271,7 @@ func (s *session) lifecycle(id, state string) {
 		case state == "cancelled": // a stop reached it before it began
 			s.endPrompt(t, agent.TurnEnd{Outcome: agent.OutcomeCanceled})
 		case state == "completed" && !t.taken:
-			// The agent has a message with this id already and does nothing.
-			s.endPrompt(t, agent.TurnEnd{
-				Outcome: agent.OutcomeFailed, Reason: "failed",
-				Text: "Claude Code has this message already and did not run it again.",
-			})
+			s.endPrompt(t, hasItAlready)
 		default:
 			t.taken = true
 			t.started = t.started || state == "started"
@@ -300,6 +320,13 @@ func (s *session) system(subtype string, data []byte) {
 		case "api_retry":
 			s.active()
 			s.retry(&m)
+		}
+	case "session_title_changed":
+		var m struct {
+			Title string `json:"title"`
+		}
+		if lenient(data, &m) == nil && m.Title != "" {
+			s.events.Title(cutTo(firstLine(m.Title), agent.LimitTitle))
 		}
 	case "task_notification":
 		var n note
