@@ -271,6 +271,9 @@ type AnswerApproval struct {
 	ApprovalID string               `json:"approvalId"`
 	Revision   int64                `json:"revision,omitempty"` // refused when the card changed
 	Answer     agent.ApprovalAnswer `json:"answer"`
+	// Remember makes a rule of our own of it: the same command or path of the same
+	// tool is then allowed once each time, in this project (ApprovalCard.remember).
+	Remember bool `json:"remember,omitempty"`
 }
 
 // AnswerResult: Won is false when another answer came first; Card tells which.
@@ -430,10 +433,14 @@ type RuleRef struct {
 
 type Audit struct {
 	Entries []model.ApprovalCard `json:"entries"`
+	Next    string               `json:"next,omitempty"`
 }
 
+// AuditRequest pages through all cards, newest first; Cursor is the last answer's
+// Next. A page may hold fewer than Limit where they are large.
 type AuditRequest struct {
-	Limit int `json:"limit,omitempty"`
+	Cursor string `json:"cursor,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
 }
 
 // files.* serve the composer.

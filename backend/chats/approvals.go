@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -123,6 +124,9 @@ func (c *chat) ask(w *asker) {
 	if old, err := c.m.o.Store.Approval(c.ctx, c.id, w.request.ID); err == nil {
 		a.card.Revision = old.Revision + 1
 	}
+	if a.card.Remember = c.offer(w.request); !c.m.o.Policy().Rules {
+		a.card.Remember = nil
+	}
 	card := a.card
 	if err := c.m.o.Store.DoUrgent(c.ctx, func(tx *store.Tx) error { return tx.InsertApproval(card) }); err != nil {
 		c.storeFault(err)
@@ -136,17 +140,18 @@ func (c *chat) ask(w *asker) {
 // answerAlone gives the answer of a rule of ours or of the visible automatic
 // mode. It stands back whenever a person has a choice to make.
 func (c *chat) answerAlone(a *ask) {
-	id, by := "", ""
-	if rule := c.m.ruleFor(c, a.card.Approval); rule != "" {
-		id, by = onlyOnce(a.card.Approval), "rule"
+	id, rec := onlyOnce(a.card.Approval), model.RecordedAnswer{}
+	if rule := c.m.ruleFor(c.rec.Harness, a.card.Remember); rule != "" {
+		rec.By, rec.Rule = "rule", rule
+	} else if c.rec.AutoMode != nil && c.rec.AutoMode.On && c.m.o.Policy().AutoMode {
+		rec.By = "auto"
 	}
-	if id == "" && c.rec.AutoMode != nil && c.rec.AutoMode.On {
-		id, by = onlyOnce(a.card.Approval), "auto"
-	}
-	if id == "" {
+	if id == "" || rec.By == "" {
 		return
 	}
-	_, won, err := c.take(a, agent.ApprovalAnswer{OptionID: id}, by, "")
+	rec.OptionID = id
+	by := rec.By
+	_, won, err := c.take(a, rec, nil)
 	if err == nil && won && by == "auto" {
 		mode := *c.rec.AutoMode
 		mode.Answers++
@@ -198,19 +203,40 @@ func (c *chat) answerCard(who Caller, r Answer) (bool, model.ApprovalCard, error
 	if err := fits(a.card.Approval, r.Answer); err != nil {
 		return false, a.card, err
 	}
-	card, won, err := c.take(a, r.Answer, who.By, who.Where)
+	rule, err := c.rule(a.card, r)
+	if err != nil {
+		return false, a.card, err
+	}
+	rec := model.RecordedAnswer{ApprovalAnswer: r.Answer, By: who.By, Where: who.Where}
+	if rule != nil {
+		rec.Rule = rule.ID
+	}
+	card, won, err := c.take(a, rec, rule)
+	if won && rule != nil {
+		c.m.ruled(*rule)
+	}
 	return won, card, err
 }
 
-// take records the answer and hands it to the agent, in this order.
-func (c *chat) take(a *ask, ans agent.ApprovalAnswer, by, where string) (model.ApprovalCard, bool, error) {
-	rec := model.RecordedAnswer{ApprovalAnswer: ans, By: by, Where: where, At: c.now().UnixMilli()}
+// take records the answer, with the rule it makes, and hands it to the agent, in
+// this order.
+func (c *chat) take(a *ask, rec model.RecordedAnswer, rule *model.ApprovalRule) (model.ApprovalCard, bool, error) {
+	ans := rec.ApprovalAnswer
+	rec.At = c.now().UnixMilli()
 	for _, o := range a.card.Options {
 		if o.ID == ans.OptionID {
 			rec.Label = o.Label
 		}
 	}
-	card, won, err := c.m.o.Store.AnswerApproval(c.ctx, c.id, a.card.ID, a.card.Revision, rec)
+	var card model.ApprovalCard
+	var won bool
+	err := c.m.o.Store.DoUrgent(c.ctx, func(tx *store.Tx) (err error) {
+		card, won, err = tx.AnswerApproval(c.id, a.card.ID, a.card.Revision, rec)
+		if err == nil && won && rule != nil {
+			err = tx.PutRule(*rule)
+		}
+		return err
+	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return a.card, false, typed(err)
 	}
@@ -297,12 +323,24 @@ func (c *chat) refused(id string, who Caller) {
 		return
 	}
 	try := model.RefusedAttempt{Who: who.By, Where: who.Where, At: c.now().UnixMilli()}
-	a.card.Refused = append(slices.Clone(a.card.Refused), try)
+	if len(a.card.Refused) < limitRefused { // a model may try for ever
+		a.card.Refused = append(slices.Clone(a.card.Refused), try)
+	}
 	if !a.foreign {
 		c.storeCard(a.card)
 	}
 	c.publishCard(a)
+	if len(a.card.Refused) > 1 || a.foreign {
+		return // said once a card; the card has the others
+	}
+	c.putRows([]model.Row{c.addRow(agent.Item{
+		ID: "refused-" + a.card.ID + "-" + strconv.FormatInt(a.card.Revision, 10), Type: agent.ItemNotice, Level: agent.LevelWarning, At: try.At,
+		Text: "An answer to “" + a.card.Title + "” was refused, because only a person may give it: " + who.Where + ".",
+	})})
 }
+
+// limitRefused bounds the refused attempts that a card keeps.
+const limitRefused = 50
 
 // acked: the agent confirmed that it received the answer.
 func (c *chat) acked(id string) {

@@ -345,6 +345,19 @@ func TestOnlyAPersonAnswers(t *testing.T) {
 	if c := s.get(id).Approvals[0]; len(c.Refused) != 1 || c.Refused[0].Where != bad.Where || c.State != model.CardOpen {
 		t.Fatal(c)
 	}
+	// It is told in the conversation too, once a card.
+	if _, _, err := s.m.Answer(ctx, bad, Answer{ApprovalID: CardID(id, "7"), Answer: agent.ApprovalAnswer{OptionID: "a"}}); err == nil {
+		t.Fatal("an agent answered")
+	}
+	told := 0
+	for _, r := range s.get(id).Items {
+		if r.Type == agent.ItemNotice && strings.Contains(r.Text, bad.Where) {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("the conversation tells of it %d times", told)
+	}
 	for name, v := range map[string]any{"mode": "bypass", "autoMode": true, "feature:x": 1} {
 		if _, _, err := s.m.Set(ctx, bad, id, name, raw(v)); err == nil {
 			t.Errorf("an agent set %s", name)
@@ -357,8 +370,8 @@ func TestOnlyAPersonAnswers(t *testing.T) {
 	<-out
 	sc.done()
 	s.ends(id, 1)
-	audit, err := s.m.Audit(ctx, 10)
-	if err != nil || len(audit) != 1 || audit[0].Answer.By != "window" || len(audit[0].Refused) != 1 {
+	audit, _, err := s.m.Audit(ctx, "", 10)
+	if err != nil || len(audit) != 1 || audit[0].Answer.By != "window" || len(audit[0].Refused) != 2 {
 		t.Fatal(audit, err)
 	}
 }

@@ -62,6 +62,9 @@ type Overrides struct {
 	Err error
 }
 
+// Policy is what may answer beside a person.
+type Policy struct{ Rules, AutoMode bool }
+
 // Options builds a Manager. Store, Harnesses, Publisher and PrivateDir are
 // needed; the others have useful zero values.
 type Options struct {
@@ -75,6 +78,8 @@ type Options struct {
 	MayAnswer func(Caller) error
 	// Project names the project of a folder.
 	Project func(cwd string) model.Project
+	// Policy says what the settings allow now; nil: everything.
+	Policy func() Policy
 	// Overrides of a harness from the settings.
 	Overrides func(harness string) Overrides
 	// Servers are the MCP servers a chat offers to its agent.
@@ -111,6 +116,9 @@ func (o *Options) defaults() {
 	}
 	if o.Project == nil {
 		o.Project = func(cwd string) model.Project { return model.Project{Root: cwd, Name: base(cwd)} }
+	}
+	if o.Policy == nil {
+		o.Policy = func() Policy { return Policy{Rules: true, AutoMode: true} }
 	}
 	if o.Overrides == nil {
 		o.Overrides = func(string) Overrides { return Overrides{} }
@@ -174,4 +182,6 @@ type Answer struct {
 	ChatID, ApprovalID string
 	Revision           int64
 	Answer             agent.ApprovalAnswer
+	// Remember makes a rule of it: see model.RuleOffer.
+	Remember bool
 }

@@ -57,6 +57,10 @@ func (c *chat) set(name string, value json.RawMessage, out chan setAnswer) {
 			bad("true or false")
 			return
 		}
+		if b && !c.m.o.Policy().AutoMode {
+			out <- setAnswer{err: &Error{Code: CodeNotAllowed, Message: "The settings do not allow the automatic mode.", Fix: "whippletree settings set approvals.allowAutoMode true"}}
+			return
+		}
 		c.rec.AutoMode = nil
 		if b {
 			c.rec.AutoMode = &model.AutoMode{On: true, Since: c.now().UnixMilli()}

@@ -203,22 +203,22 @@ func (h *Host) bindApprovals() {
 			return api.AnswerResult{}, err
 		}
 		won, card, err := h.chats.Answer(ctx, h.caller(c), chats.Answer{
-			ChatID: chat, ApprovalID: r.ApprovalID, Revision: r.Revision, Answer: r.Answer,
+			ChatID: chat, ApprovalID: r.ApprovalID, Revision: r.Revision, Answer: r.Answer, Remember: r.Remember,
 		})
 		return api.AnswerResult{Won: won, Card: card}, err
 	})
 	rules := func() api.Rules { return api.Rules{Rules: orEmpty(h.chats.Rules())} }
 	api.Handle(s, "approvals.rules", func(context.Context, *api.Caller, api.None) (api.Rules, error) { return rules(), nil })
 	api.Handle(s, "approvals.revokeRule", func(ctx context.Context, c *api.Caller, r api.RuleRef) (api.Rules, error) {
-		if err := h.person(c, "change what is always allowed"); err != nil {
-			return api.Rules{}, err
-		}
-		err := h.chats.RevokeRule(ctx, r.ID)
+		err := h.chats.RevokeRule(ctx, h.caller(c), r.ID)
 		return rules(), err
 	})
 	api.Handle(s, "approvals.audit", func(ctx context.Context, _ *api.Caller, r api.AuditRequest) (api.Audit, error) {
-		list, err := h.chats.Audit(ctx, r.Limit)
-		return api.Audit{Entries: fit(list)}, err
+		list, next, err := h.chats.Audit(ctx, r.Cursor, r.Limit)
+		if n := len(fit(list)); err == nil && n < len(list) {
+			list, next, err = h.chats.Audit(ctx, r.Cursor, max(n, 1))
+		}
+		return api.Audit{Entries: fit(list), Next: next}, err
 	})
 	api.HandleConcurrent(s, "trust.check", func(ctx context.Context, _ *api.Caller, r api.TrustCheck) (model.TrustQuestion, error) {
 		return h.chats.TrustCheck(ctx, r.Harness, r.Cwd)

@@ -225,6 +225,10 @@ func (h *Host) build(ctx context.Context) (err error) {
 			return dir, privateDir(dir)
 		},
 		MayAnswer: h.mayAnswer, Project: h.projects.Of, Overrides: h.overrides, Log: h.log,
+		Policy: func() chats.Policy {
+			a := h.settings.Values().Approvals
+			return chats.Policy{Rules: a.AllowRules, AutoMode: a.AllowAutoMode}
+		},
 		SilentAfter: time.Duration(h.settings.Values().Chats.SilentAfter) * time.Second,
 		IdleAfter:   idleAfter(h.settings.Values().Chats.ReleaseIdleAfter),
 	})

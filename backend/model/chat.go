@@ -141,6 +141,9 @@ type ApprovalCard struct {
 	Refused  []RefusedAttempt `json:"refused,omitempty"`
 	// Elsewhere is set when it cannot be answered here.
 	Elsewhere *Place `json:"elsewhere,omitempty"`
+	// Remember is the rule that an answer with AnswerApproval.remember makes; nil
+	// when none can be made of it.
+	Remember *RuleOffer `json:"remember,omitempty"`
 }
 
 // RecordedAnswer is the one answer that won.
@@ -150,6 +153,17 @@ type RecordedAnswer struct {
 	By    string `json:"by"` // window, cli, rule, auto, terminal
 	Where string `json:"where,omitempty"`
 	At    int64  `json:"at"`
+	// Rule is the id of the rule of ours that answered, or that this answer made.
+	Rule string `json:"rule,omitempty"`
+}
+
+// RuleOffer says what "always in this project" would cover: exactly this command
+// or path, for this tool; OptionID is what the agent gets each time.
+type RuleOffer struct {
+	Project  string `json:"project"` // its root
+	Tool     string `json:"tool"`
+	Pattern  string `json:"pattern"`
+	OptionID string `json:"optionId"`
 }
 
 // RefusedAttempt is an answer that was not taken, with who tried.

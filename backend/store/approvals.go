@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/whippletree-app/whippletree/backend/model"
 )
@@ -59,9 +61,32 @@ func (s *Store) OpenApprovals(ctx context.Context, chatID string) ([]model.Appro
 	return cards(ctx, s.read(), "a.state = 'open' AND (? = '' OR c.id = ?) ORDER BY a.at, a.rowid", chatID, chatID)
 }
 
-// AuditApprovals lists cards with how they ended, newest first.
-func (s *Store) AuditApprovals(ctx context.Context, limit int) ([]model.ApprovalCard, error) {
-	return cards(ctx, s.read(), "1 ORDER BY a.at DESC, a.rowid DESC LIMIT ?", limit)
+// AuditApprovals lists cards with how they ended, newest first, at most limit of
+// those after cursor ("" is the beginning); next is "" at the end.
+func (s *Store) AuditApprovals(ctx context.Context, cursor string, limit int) (list []model.ApprovalCard, next string, err error) {
+	before := int64(math.MaxInt64)
+	if cursor != "" {
+		if before, err = strconv.ParseInt(cursor, 36, 64); err != nil {
+			return nil, "", fmt.Errorf("the cursor %q: %w", cursor, ErrNotFound)
+		}
+	}
+	err = each(ctx, s.read(), func(r *sql.Rows) error {
+		var body string
+		var c model.ApprovalCard
+		var at int64
+		if err := r.Scan(&at, &body); err != nil {
+			return err
+		}
+		if len(list) == limit {
+			next = strconv.FormatInt(before, 36)
+			return nil
+		}
+		before = at
+		err := json.Unmarshal([]byte(body), &c)
+		list = append(list, c)
+		return err
+	}, "SELECT a.rowid, a.body FROM approvals a WHERE a.rowid < ? ORDER BY a.rowid DESC LIMIT ?", before, limit+1)
+	return list, next, err
 }
 
 func (tx *Tx) InsertApproval(card model.ApprovalCard) error {

@@ -141,9 +141,27 @@ func TestFirstAnswerWins(t *testing.T) {
 	if open, err := s.OpenApprovals(ctx, ""); err != nil || len(open) != 0 {
 		t.Errorf("%d open, %v", len(open), err)
 	}
-	list, err := s.AuditApprovals(ctx, 3)
+	list, next, err := s.AuditApprovals(ctx, "", 3)
 	if err != nil || len(list) != 3 || list[0].ID != "a199" {
 		t.Errorf("audit: %v, %v", list, err)
+	}
+	seen := map[string]bool{}
+	for _, c := range list {
+		seen[c.ID] = true
+	}
+	for pages := 0; next != "" && pages < 100; pages++ {
+		if list, next, err = s.AuditApprovals(ctx, next, 7); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			if seen[c.ID] {
+				t.Fatalf("%s is on two pages", c.ID)
+			}
+			seen[c.ID] = true
+		}
+	}
+	if len(seen) != 200 {
+		t.Errorf("the pages hold %d cards", len(seen))
 	}
 }
 

@@ -202,18 +202,23 @@ func showApprovals(w io.Writer, got api.Approvals, js bool) error {
 }
 
 func (p *program) approveCommand() *cobra.Command {
-	return &cobra.Command{
+	var always bool
+	c := &cobra.Command{
 		Use: "approve APPROVAL OPTION", Short: "Answer an approval with exactly one of its options", Args: args(2, "an approval and an option"),
 		RunE: func(c *cobra.Command, a []string) error {
-			return p.with(c.Context(), func(s *session) error { return answer(c.Context(), s, p, "", a[0], 0, a[1]) })
+			return p.with(c.Context(), func(s *session) error {
+				return answer(c.Context(), s, p, api.AnswerApproval{
+					ApprovalID: a[0], Answer: agent.ApprovalAnswer{OptionID: a[1]}, Remember: always,
+				})
+			})
 		},
 	}
+	c.Flags().BoolVar(&always, "always-in-project", false, "allow exactly this command or path in this project from now on (whippletree rules)")
+	return c
 }
 
-func answer(ctx context.Context, s *session, p *program, chat, id string, revision int64, option string) error {
-	got, err := api.Call[api.AnswerResult](ctx, s.Client, "approvals.answer", api.AnswerApproval{
-		ChatID: chat, ApprovalID: id, Revision: revision, Answer: agent.ApprovalAnswer{OptionID: option},
-	})
+func answer(ctx context.Context, s *session, p *program, r api.AnswerApproval) error {
+	got, err := api.Call[api.AnswerResult](ctx, s.Client, "approvals.answer", r)
 	if err != nil {
 		return err
 	}
@@ -224,7 +229,10 @@ func answer(ctx context.Context, s *session, p *program, chat, id string, revisi
 		}
 		return fail(exitFailed, "", "it was answered before, in %s", by)
 	}
-	fmt.Fprintf(p.err, "answered %s\n", option)
+	fmt.Fprintf(p.err, "answered %s\n", r.Answer.OptionID)
+	if o := got.Card.Remember; r.Remember && o != nil {
+		fmt.Fprintf(safely{p.err}, "from now on in %s: %s %s\n", o.Project, o.Tool, o.Pattern)
+	}
 	return nil
 }
 

@@ -149,7 +149,7 @@ func (p *program) commands() *cobra.Command {
 	})
 	root.AddCommand(
 		p.serveCommand(), p.webCommand(), p.lsCommand(), p.runCommand(), p.chatsCommand(), p.attachCommand(),
-		p.sendCommand(), p.stopCommand(), p.approvalsCommand(), p.approveCommand(), p.trustCommand(), p.handoffCommand(),
+		p.sendCommand(), p.stopCommand(), p.approvalsCommand(), p.approveCommand(), p.rulesCommand(), p.auditCommand(), p.trustCommand(), p.handoffCommand(),
 		p.takebackCommand(), p.focusCommand(), p.providersCommand(), p.doctorCommand(), p.versionCommand(),
 		p.rehearsalCommand(), p.settingsCommand(), p.hostCommand(),
 	)

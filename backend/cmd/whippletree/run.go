@@ -157,7 +157,9 @@ func (p *program) asked(ctx context.Context, s *session, c model.ApprovalCard) {
 			fmt.Fprintf(p.err, "  not answered; whippletree approve %s OPTION\n", c.ID)
 			return
 		}
-		if err := answer(ctx, s, p, c.ChatID, c.ID, c.Revision, c.Options[n-1].ID); err != nil {
+		if err := answer(ctx, s, p, api.AnswerApproval{
+			ChatID: c.ChatID, ApprovalID: c.ID, Revision: c.Revision, Answer: agent.ApprovalAnswer{OptionID: c.Options[n-1].ID},
+		}); err != nil {
 			fmt.Fprintln(p.err, "whippletree:", err)
 		}
 	}()

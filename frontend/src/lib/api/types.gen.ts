@@ -14,6 +14,7 @@ export interface AnswerApproval {
   approvalId: string;
   revision?: number;
   answer: ApprovalAnswer;
+  remember?: boolean;
 }
 
 export interface AnswerResult {
@@ -54,6 +55,7 @@ export interface ApprovalCard {
   answer?: RecordedAnswer;
   refused?: RefusedAttempt[];
   elsewhere?: Place;
+  remember?: RuleOffer;
 }
 
 export type ApprovalKind = 'tool' | 'plan' | 'question' | 'mode';
@@ -94,9 +96,11 @@ export interface Attachment {
 
 export interface Audit {
   entries: ApprovalCard[] | null;
+  next?: string;
 }
 
 export interface AuditRequest {
+  cursor?: string;
   limit?: number;
 }
 
@@ -748,6 +752,7 @@ export interface RecordedAnswer {
   by: string;
   where?: string;
   at: number;
+  rule?: string;
 }
 
 export interface RefusedAttempt {
@@ -822,6 +827,13 @@ export interface RowsRequest {
 export interface RowsResult {
   rows: Row[] | null;
   total: number;
+}
+
+export interface RuleOffer {
+  project: string;
+  tool: string;
+  pattern: string;
+  optionId: string;
 }
 
 export interface RuleRef {
