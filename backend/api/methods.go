@@ -119,8 +119,21 @@ type CatalogResult struct {
 
 // sessions.*
 
+// Listing pages through a list: Cursor is the last answer's Next, Find keeps what
+// has it at the beginning of its id, as its session's id, or in its title or
+// folder. A page holds Limit at most, and what fits one answer (0: that). A
+// snapshot of the same list holds its first page; Total says when that is not
+// all. The place of a cursor that is gone is a conflict: begin anew.
+type Listing struct {
+	Cursor string `json:"cursor,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+	Find   string `json:"find,omitempty"`
+}
+
 type Sessions struct {
 	Sessions []model.Session `json:"sessions"`
+	Next     string          `json:"next,omitempty"`
+	Total    int             `json:"total,omitempty"` // of all pages
 }
 
 type SessionRef struct {
@@ -150,8 +163,12 @@ type StoredResult struct {
 
 // chats.*
 
+// Chats are ordered by their last use, newest first. One that is used while
+// somebody pages moves to the front: it may come twice, none is left out.
 type Chats struct {
 	Chats []model.ChatSummary `json:"chats"`
+	Next  string              `json:"next,omitempty"`
+	Total int                 `json:"total,omitempty"` // of all pages
 }
 
 // CreateChat is idempotent by ClientID. Cwd empty makes a confined chat.
@@ -476,12 +493,12 @@ var Methods = []Method{
 	{"harnesses.setEnabled", HarnessSwitch{}, Harnesses{}},
 	{"harnesses.refresh", HarnessRefresh{}, Harnesses{}},
 	{"catalog.get", CatalogRequest{}, CatalogResult{}},
-	{"sessions.list", None{}, Sessions{}},
+	{"sessions.list", Listing{}, Sessions{}},
 	{"sessions.acknowledge", SessionRef{}, None{}},
 	{"sessions.focus", SessionRef{}, FocusResult{}},
 	{"sessions.open", SessionRef{}, ChatResult{}},
 	{"sessions.stored", StoredRequest{}, StoredResult{}},
-	{"chats.list", None{}, Chats{}},
+	{"chats.list", Listing{}, Chats{}},
 	{"chats.create", CreateChat{}, ChatResult{}},
 	{"chats.rows", RowsRequest{}, RowsResult{}},
 	{"chats.content", ContentRequest{}, ContentResult{}},

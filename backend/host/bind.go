@@ -121,8 +121,9 @@ func (h *Host) caller(c *api.Caller) chats.Caller {
 
 func (h *Host) bindChats() {
 	s := h.server
-	api.Handle(s, "chats.list", func(context.Context, *api.Caller, api.None) (api.Chats, error) {
-		return api.Chats{Chats: fit(h.chats.List())}, nil
+	api.Handle(s, "chats.list", func(_ context.Context, _ *api.Caller, r api.Listing) (api.Chats, error) {
+		list, next, total, err := page(h.chats.List(), r, chatID, chatMatches)
+		return api.Chats{Chats: list, Next: next, Total: total}, err
 	})
 	api.HandleConcurrent(s, "chats.create", func(ctx context.Context, c *api.Caller, r api.CreateChat) (api.ChatResult, error) {
 		if r.Mode != "" || len(r.Features) > 0 || len(r.Options) > 0 {

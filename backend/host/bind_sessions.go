@@ -10,9 +10,10 @@ import (
 
 func (h *Host) bindSessions() {
 	s := h.server
-	api.HandleConcurrent(s, "sessions.list", func(ctx context.Context, _ *api.Caller, _ api.None) (api.Sessions, error) {
+	api.HandleConcurrent(s, "sessions.list", func(ctx context.Context, _ *api.Caller, r api.Listing) (api.Sessions, error) {
 		h.observed.looked(ctx)
-		return api.Sessions{Sessions: fit(h.observed.registry.List())}, nil
+		list, next, total, err := page(h.observed.registry.List(), r, sessionID, sessionMatches)
+		return api.Sessions{Sessions: list, Next: next, Total: total}, err
 	})
 	api.HandleConcurrent(s, "sessions.acknowledge", func(ctx context.Context, _ *api.Caller, r api.SessionRef) (api.None, error) {
 		return api.None{}, h.observed.registry.Acknowledge(ctx, r.Key)

@@ -31,7 +31,7 @@ func (h *Host) topics() {
 const room = agent.LimitPayloadBytes - 8<<10
 
 // fit cuts a list where it would not fit one payload: its first elements are
-// the most recent or urgent ones, the rest is found by searching.
+// the most recent or urgent ones; chats and sessions are paged (see page).
 func fit[T any](list []T) []T {
 	if list == nil {
 		return []T{}

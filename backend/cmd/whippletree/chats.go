@@ -36,14 +36,19 @@ func table(w io.Writer, head string, rows [][]string) error {
 
 func (p *program) chatsCommand() *cobra.Command {
 	return p.jsonFlag(&cobra.Command{
-		Use: "chats", Short: "List the chats", Args: args(0, "no arguments"),
-		RunE: func(c *cobra.Command, _ []string) error {
+		Use: "chats [TEXT]", Short: "List the chats, or those with a text in their title, folder or id", Args: func(c *cobra.Command, a []string) error {
+			if len(a) > 1 {
+				return fail(exitUsage, c.CommandPath()+" --help", "%s takes one text", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, a []string) error {
 			return p.with(c.Context(), func(s *session) error {
-				got, err := api.Call[api.Chats](c.Context(), s.Client, "chats.list", api.None{})
+				list, err := listChats(c.Context(), s, strings.Join(a, ""))
 				if err != nil {
 					return err
 				}
-				return showChats(p.out, got, p.json)
+				return showChats(p.out, api.Chats{Chats: list}, p.json)
 			})
 		},
 	})
@@ -64,11 +69,11 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // find looks a chat up by its id, a beginning of it, or the session's id.
 func (p *program) find(ctx context.Context, s *session, id string) (model.ChatSummary, error) {
-	got, err := api.Call[api.Chats](ctx, s.Client, "chats.list", api.None{})
+	list, err := listChats(ctx, s, id)
 	if err != nil {
 		return model.ChatSummary{}, err
 	}
-	return findChat(got.Chats, id)
+	return findChat(list, id)
 }
 
 func findChat(list []model.ChatSummary, id string) (model.ChatSummary, error) {

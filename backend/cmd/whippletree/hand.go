@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -73,11 +74,15 @@ func (p *program) focusCommand() *cobra.Command {
 }
 
 func (p *program) focus(ctx context.Context, s *session, id string) error {
-	list, err := api.Call[api.Sessions](ctx, s.Client, "sessions.list", api.None{})
+	_, own, full := strings.Cut(id, "/")
+	if !full {
+		own = id
+	}
+	list, err := listSessions(ctx, s, own)
 	if err != nil {
 		return err
 	}
-	key, err := findSession(list.Sessions, id)
+	key, err := findSession(list, id)
 	if err != nil {
 		return err
 	}

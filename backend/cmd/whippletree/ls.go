@@ -25,11 +25,11 @@ func (p *program) lsCommand() *cobra.Command {
 				if watch {
 					return p.watchSessions(c.Context(), s)
 				}
-				got, err := api.Call[api.Sessions](c.Context(), s.Client, "sessions.list", api.None{})
+				list, err := listSessions(c.Context(), s, "")
 				if err != nil {
 					return err
 				}
-				return showSessions(p.out, got, p.json, time.Now())
+				return showSessions(p.out, api.Sessions{Sessions: list}, p.json, time.Now())
 			})
 		},
 	}

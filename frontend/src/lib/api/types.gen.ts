@@ -230,6 +230,8 @@ export interface ChatSummary {
 
 export interface Chats {
   chats: ChatSummary[] | null;
+  next?: string;
+  total?: number;
 }
 
 export interface Command {
@@ -536,6 +538,12 @@ export type Kind = 'confined' | 'workspace';
 export type Level = 'info' | 'warning';
 
 export type Link = 'proved' | 'inferred' | 'ambiguous';
+
+export interface Listing {
+  cursor?: string;
+  limit?: number;
+  find?: string;
+}
 
 export interface Location {
   path: string;
@@ -913,6 +921,8 @@ export type SessionState = 'starting' | 'running' | 'waiting' | 'blocked' | 'idl
 
 export interface Sessions {
   sessions: Session[] | null;
+  next?: string;
+  total?: number;
 }
 
 export interface SetSettings {
@@ -1138,12 +1148,12 @@ export interface Methods {
   'harnesses.setEnabled': { params: HarnessSwitch; result: Harnesses };
   'harnesses.refresh': { params: HarnessRefresh; result: Harnesses };
   'catalog.get': { params: CatalogRequest; result: CatalogResult };
-  'sessions.list': { params: None; result: Sessions };
+  'sessions.list': { params: Listing; result: Sessions };
   'sessions.acknowledge': { params: SessionRef; result: None };
   'sessions.focus': { params: SessionRef; result: FocusResult };
   'sessions.open': { params: SessionRef; result: ChatResult };
   'sessions.stored': { params: StoredRequest; result: StoredResult };
-  'chats.list': { params: None; result: Chats };
+  'chats.list': { params: Listing; result: Chats };
   'chats.create': { params: CreateChat; result: ChatResult };
   'chats.rows': { params: RowsRequest; result: RowsResult };
   'chats.content': { params: ContentRequest; result: ContentResult };
