@@ -15,7 +15,11 @@ import (
 // handover passes conversations between app and terminal. The program does
 // not lock a session: two processes on one branch its transcript and a later
 // resume drops a branch, so ownership is read from its registry.
-type handover struct{ host *agentkit.Host }
+type handover struct {
+	host *agentkit.Host
+	// keep bounds what a mirror holds while it reads a file's tree; 0: keptBytes.
+	keep int64
+}
 
 // TerminalCommand continues the conversation in the agent's own interface.
 // The id stays. Everything that a chat can set, the command line can.

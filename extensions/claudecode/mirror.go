@@ -1,10 +1,10 @@
 package claudecode
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -28,7 +28,7 @@ func (h *handover) Mirror(ctx context.Context, hd agent.Handle, from agent.Posit
 	defer project.Close()
 	live := h.host.Watcher.Watch(sessionsDir(config))
 	defer live.Close()
-	m := &mirror{host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}, old: map[string]bool{}}
+	m := &mirror{host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}, old: map[string]bool{}, keep: cmp.Or(h.keep, keptBytes)}
 	defer m.close()
 	m.rows = newRows(m.item)
 	subDir := subagentsDir(path)
@@ -94,6 +94,7 @@ type mirror struct {
 	handle agent.Handle
 	sink   agent.Sink
 	path   string
+	keep   int64
 	// reading is the file that tail follows.
 	reading string
 	after   string // rows up to this record were shown before
@@ -165,42 +166,56 @@ func (m *mirror) read() error {
 	return nil
 }
 
-// begin reads the tree of the whole file once, so that the rows of branches
-// that a resume would not follow are never shown.
+// keptBytes bounds what of a file is held while its tree is read, in bytes of
+// its lines. A file over it is read a second time for its rows.
+const keptBytes = 48 << 20
+
+// begin reads the tree of the whole file first, so that the rows of branches
+// that a resume would not follow are never shown, and then gives out the rows.
 func (m *mirror) begin() error {
 	m.chain = newChain()
-	f, err := os.Open(m.path)
-	if errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(m.path); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return agentkit.ErrNotRegular
-	}
-	lines := agentkit.NewLines(f, agentkit.LinesOptions{})
+	var kept []record
+	size, skipped := int64(0), 0
 	found := m.after == ""
-	for {
-		l, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			break
+	tail := agentkit.NewTail(m.path, agentkit.TailState{})
+	again, err := tail.Read(func(l agentkit.Line) {
+		r, ok := cheap(l)
+		if !ok {
+			if !l.Object() || !json.Valid(l.Data) {
+				skipped++
+			}
+			return
 		}
-		if err != nil {
-			return err
+		m.chain.add(&r)
+		found = found || r.UUID == m.after
+		if size += l.Size; size <= m.keep {
+			kept = append(kept, r)
+		} else {
+			kept = nil
 		}
-		if l.Partial {
-			continue
-		}
-		if r, ok := cheap(l); ok {
-			m.chain.add(&r)
-			found = found || r.UUID == m.after
-		}
+	})
+	if err != nil {
+		_ = tail.Close()
+		return err
 	}
 	m.on = m.chain.path()
 	m.muted = m.after != "" && found
-	m.tail, m.reading = agentkit.NewTail(m.path, agentkit.TailState{}), m.path
+	m.reading = m.path
+	if again || size > m.keep {
+		if err := tail.Close(); err != nil {
+			return err
+		}
+		m.tail = agentkit.NewTail(m.path, agentkit.TailState{})
+		return nil
+	}
+	m.tail, m.skipped = tail, skipped
+	for i := range kept {
+		m.record(&kept[i])
+		kept[i] = record{} // let it go
+	}
 	return nil
 }
 
@@ -216,6 +231,11 @@ func (m *mirror) line(l agentkit.Line) {
 		}
 		return
 	}
+	m.record(&r)
+}
+
+// record takes the next record of the file.
+func (m *mirror) record(r *record) {
 	switch r.Type {
 	case "custom-title":
 		m.title = r.CustomTitle
@@ -226,7 +246,7 @@ func (m *mirror) line(l agentkit.Line) {
 	}
 	_, known := m.chain.parent[r.UUID]
 	if m.begun || !known {
-		m.chain.add(&r)
+		m.chain.add(r)
 	}
 	if r.UUID == "" || r.IsSidechain {
 		return
@@ -243,7 +263,7 @@ func (m *mirror) line(l agentkit.Line) {
 	if r.Type == "assistant" && !r.synthetic() {
 		m.model = or(r.Message.Model, m.model)
 	}
-	m.rows.add(&r, -1)
+	m.rows.add(r, -1)
 	m.lastID = r.UUID
 	if m.muted && r.UUID == m.after {
 		m.muted = false
