@@ -167,7 +167,11 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 	if !knownMode(l.mode) {
 		return nil, failure(fmt.Sprintf("Claude Code has no mode %q", l.mode))
 	}
-	argv := structuredArgs(l.mode)
+	own, err := optionArgs(req)
+	if err != nil {
+		return nil, err
+	}
+	argv := append(structuredArgs(l.mode), own...)
 	if l.mode == modeBypass {
 		argv = append(argv, "--allow-dangerously-skip-permissions")
 	}
