@@ -313,13 +313,18 @@ func (m *mirror) tell() {
 		state.Branches = m.chain.branches(m.on)
 	}
 	if r, err := readRegistry(m.config); err == nil {
+		held := len(r.torn) > 0
 		for _, e := range r.live {
 			if e.SessionID == m.handle.NativeID {
+				held = true
 				state.Status, _ = e.status()
 				if state.Title == "" && e.NameSource == "user" {
 					state.Title = cutTo(e.Name, agent.LimitTitle)
 				}
 			}
+		}
+		if !held { // what ran in the background ended with its process
+			m.rows.lost(m.host.Time().UnixMilli())
 		}
 	}
 	pos := agent.Position{RecordID: m.lastID}

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"syscall"
 	"testing"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -55,4 +56,44 @@ func TestRealT11TwoSubagentsAtOnce(t *testing.T) {
 	s.wait(l.ctx(), t, "the end of the transcript", func() bool { return s.caught > 0 })
 	stop()
 	sameRows(t, rec.rows(), s)
+}
+
+// A sub-agent in the background ends with its process, in the chat and in the
+// mirror.
+func TestRealBackgroundSubagentDiesWithItsProcess(t *testing.T) {
+	l := newLab(t)
+	rec := newRecorder()
+	rec.decide = choose(optionAllow)
+	chat := l.open(rec, nil)
+	l.completed(chat, "scenario:task-background-hold")
+	if err := l.server.WaitHeld(l.ctx(), "half"); err != nil {
+		t.Fatal(err)
+	}
+	if sub := rec.row(t, ofType(agent.ItemSubagent)); sub.State != agent.StateRunning {
+		t.Errorf("while it runs: %+v", sub)
+	}
+	s, stop := l.mirror(*rec.ready.Handle, agent.Position{})
+	s.wait(l.ctx(), t, "the running sub-agent", func() bool {
+		for _, it := range s.items {
+			if it.Type == agent.ItemSubagent && it.State == agent.StateRunning {
+				return true
+			}
+		}
+		return false
+	})
+	if err := syscall.Kill(rec.ready.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	rec.wait(t, "the exit", func() bool { return rec.exit != nil })
+	sub := rec.row(t, ofType(agent.ItemSubagent))
+	if sub.State != agent.StateCanceled {
+		t.Errorf("after its process: %+v", sub)
+	}
+	stop()
+	again, stopAgain := l.mirror(*rec.ready.Handle, agent.Position{})
+	again.wait(l.ctx(), t, "the end of the transcript", func() bool { return again.caught > 0 })
+	stopAgain()
+	if got := again.items[sub.ID]; !agent.SameRow(got, sub) {
+		t.Errorf("mirror: %s\nchat: %s", agent.RowBytes(got), agent.RowBytes(sub))
+	}
 }
