@@ -58,6 +58,13 @@ for (const theme of ['light', 'dark'])
       expect(errors).toEqual([]);
     });
 
+test('the name of a place never squeezes the title of its row', async ({ page }) => {
+  await show(page, PAGES[0]!, 'light');
+  const rows = page.locator('.row', { hasText: 'Continued in a tab' });
+  await expect(rows).toHaveCount(2);
+  for (const box of await rows.locator('.rt').evaluateAll((all) => all.map((el) => [el.clientWidth, el.scrollWidth]))) expect(box[0]).toBeGreaterThanOrEqual(box[1]!);
+});
+
 test('showing text of an agent asks nobody (X02) and runs nothing (X01)', async ({ page }) => {
   const asked: string[] = [];
   await page.route('**/*', (route) => {

@@ -54,6 +54,7 @@ export interface ApprovalCard {
   state: CardState;
   answer?: RecordedAnswer;
   refused?: RefusedAttempt[];
+  earlier?: RecordedAnswer[];
   elsewhere?: Place;
   remember?: RuleOffer;
 }
