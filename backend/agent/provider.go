@@ -62,6 +62,12 @@ type (
 	Rewinder interface {
 		Rewind(ctx context.Context, nativeID string) error
 	}
+	// Reanswerer gives an answer once more to a request whose answer was not
+	// acknowledged. The agent takes the first one that arrives; when it does not
+	// ask any more, that is an acknowledgement.
+	Reanswerer interface {
+		Reanswer(ctx context.Context, approvalID string, a ApprovalAnswer) error
+	}
 	UsageReporter interface {
 		Usage(ctx context.Context) (Usage, error)
 	}

@@ -194,6 +194,9 @@ func (c *chat) answerCard(who Caller, r Answer) (bool, model.ApprovalCard, error
 	if r.Revision != 0 && r.Revision != a.card.Revision {
 		return false, a.card, Fail(CodeConflict, "The request changed since it was shown. Read it again.")
 	}
+	if a.card.State == model.CardUnconfirmed {
+		return c.answerAgain(a, who, r)
+	}
 	if a.card.State != model.CardOpen {
 		return false, a.card, nil
 	}

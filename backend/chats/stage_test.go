@@ -312,6 +312,7 @@ type scene struct {
 	once    sync.Once
 
 	steer      func(agent.Prompt) error
+	reanswer   func(string, agent.ApprovalAnswer) error
 	autoCancel bool
 	closeErr   error
 	mu         sync.Mutex
@@ -384,6 +385,13 @@ func (s *scene) SetModel(_ context.Context, id string) (*agent.Notice, error) {
 		return nil, errors.New("no such model")
 	}
 	return &agent.Notice{Level: agent.LevelInfo, Text: "ok"}, nil
+}
+
+func (s *scene) Reanswer(_ context.Context, id string, a agent.ApprovalAnswer) error {
+	if s.reanswer == nil {
+		return errors.New("it does not listen")
+	}
+	return s.reanswer(id, a)
 }
 
 func (s *scene) Rewind(context.Context, string) error { return nil }

@@ -139,6 +139,9 @@ type ApprovalCard struct {
 	State    CardState        `json:"state"`
 	Answer   *RecordedAnswer  `json:"answer,omitempty"`
 	Refused  []RefusedAttempt `json:"refused,omitempty"`
+	// Earlier are answers that were not acknowledged and then given anew; each of
+	// them may be the one that the agent got.
+	Earlier []RecordedAnswer `json:"earlier,omitempty"`
 	// Elsewhere is set when it cannot be answered here.
 	Elsewhere *Place `json:"elsewhere,omitempty"`
 	// Remember is the rule that an answer with AnswerApproval.remember makes; nil

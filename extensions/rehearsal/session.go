@@ -223,3 +223,15 @@ func (s *session) Usage(ctx context.Context) (u agent.Usage, err error) {
 	})
 	return u, err
 }
+
+// Reanswer implements [agent.Reanswerer]. A request that is not open any more
+// got the answer before.
+func (s *session) Reanswer(ctx context.Context, approvalID string, a agent.ApprovalAnswer) error {
+	err := s.request(ctx, answer(approvalID, a), nil)
+	var said *wire.Error
+	if err != nil && !(errors.As(err, &said) && said.Code == wire.CodeUnknown) {
+		return err
+	}
+	s.events.ApprovalAcked(approvalID)
+	return nil
+}
