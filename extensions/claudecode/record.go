@@ -43,6 +43,8 @@ type record struct {
 	Cwd       string `json:"cwd"`
 	Version   string `json:"version"`
 
+	Attachment *attachment `json:"attachment"` // transcript
+
 	// Content is what a local command printed (transcript, type system).
 	Content json.RawMessage `json:"content"`
 
@@ -56,6 +58,14 @@ type record struct {
 
 	CompactMetadata *compactMetadata `json:"compactMetadata"`
 	Compact2        *compactMetadata `json:"compact_metadata"`
+}
+
+// attachment is what the program adds to a turn; a queued_command is what was
+// said while the turn ran.
+type attachment struct {
+	Type       string          `json:"type"`
+	Prompt     json.RawMessage `json:"prompt"`
+	SourceUUID string          `json:"source_uuid"`
 }
 
 type origin struct {

@@ -46,6 +46,8 @@ func (rs *rows) add(r *record, index int) {
 		rs.assistant(r, index)
 	case "user":
 		rs.user(r)
+	case "attachment":
+		rs.queued(r)
 	case "system":
 		switch r.Subtype {
 		case "compact_boundary":
@@ -141,6 +143,23 @@ func (rs *rows) user(r *record) {
 		rs.newTurn()
 		rs.emit(agent.Item{ID: r.UUID, Type: agent.ItemUser, At: r.at(), Text: text, NativeID: r.UUID, Attachments: images(n)})
 	}
+}
+
+// queued shows what was said while a turn ran: the stream repeats it as a
+// message of the user, the transcript keeps it as an attachment.
+func (rs *rows) queued(r *record) {
+	a := r.Attachment
+	if a == nil || a.Type != "queued_command" || r.IsSidechain || r.AgentID != "" {
+		return
+	}
+	said := record{
+		Type: "user", UUID: or(a.SourceUUID, r.UUID), Timestamp: r.Timestamp, IsMeta: r.IsMeta,
+		Message: message{Content: a.Prompt},
+	}
+	if strings.HasPrefix(strings.TrimSpace(plainText(a.Prompt)), "<task-notification>") {
+		said.Origin = &origin{Kind: "task-notification"}
+	}
+	rs.user(&said)
 }
 
 // newTurn makes the next change of the plan a row of its own: the rows of an
