@@ -58,6 +58,9 @@ type chat struct {
 // extra is what this package keeps in the record beside the store's own fields.
 type extra struct {
 	Titled bool `json:"titled,omitempty"` // the title is a person's
+	// The model and mode of the chat that the agent has offered at some time.
+	OfferedModel string `json:"offeredModel,omitempty"`
+	OfferedMode  string `json:"offeredMode,omitempty"`
 }
 
 // turn is the newest turn.

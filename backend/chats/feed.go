@@ -98,6 +98,7 @@ func (c *chat) event(v any) {
 		}
 	case agent.Catalog:
 		c.catalog = &e
+		c.offered(e)
 		c.publish(eventCatalog, e)
 	case agent.Handle:
 		c.named(e)

@@ -21,6 +21,7 @@ type request struct {
 }
 
 func (c *chat) request() *request {
+	c.fallBack()
 	r := &request{harness: c.rec.Harness, OpenRequest: agent.OpenRequest{
 		ChatID: c.id, Kind: c.rec.Kind, WorkingDirectory: c.rec.Cwd,
 		Model: c.rec.Model, Mode: c.rec.Mode, Thinking: c.rec.Thinking, Features: c.rec.Features, Options: c.rec.Options,

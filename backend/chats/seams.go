@@ -82,6 +82,8 @@ type Options struct {
 	Policy func() Policy
 	// Overrides of a harness from the settings.
 	Overrides func(harness string) Overrides
+	// Offers is what is known of what an agent offers in a folder; it asks nobody.
+	Offers func(harness, cwd string) (agent.Catalog, bool)
 	// Servers are the MCP servers a chat offers to its agent.
 	Servers func(ctx context.Context, chatID string, kind agent.Kind) ([]agent.MCPServer, error)
 	// Instruction is added to a chat's request.
@@ -122,6 +124,9 @@ func (o *Options) defaults() {
 	}
 	if o.Overrides == nil {
 		o.Overrides = func(string) Overrides { return Overrides{} }
+	}
+	if o.Offers == nil {
+		o.Offers = func(string, string) (agent.Catalog, bool) { return agent.Catalog{}, false }
 	}
 	if o.MayAnswer == nil {
 		o.MayAnswer = func(Caller) error { return Fail(CodeNotAllowed, "Nobody may answer here.") }

@@ -225,6 +225,10 @@ func (h *Host) build(ctx context.Context) (err error) {
 			return dir, privateDir(dir)
 		},
 		MayAnswer: h.mayAnswer, Project: h.projects.Of, Overrides: h.overrides, Log: h.log,
+		Offers: func(harness, cwd string) (agent.Catalog, bool) {
+			e, ok := h.offers.Known(harness, cwd)
+			return e.Catalog, ok && e.State == catalog.Ready
+		},
 		Policy: func() chats.Policy {
 			a := h.settings.Values().Approvals
 			return chats.Policy{Rules: a.AllowRules, AutoMode: a.AllowAutoMode}
