@@ -14,12 +14,20 @@ function windowId(): string {
   return id;
 }
 
+/** The script is not waited for by the first paint, so it may run before the page is whole. */
+function parsed(): Promise<unknown> | undefined {
+  return document.readyState === 'loading' ? new Promise((r) => document.addEventListener('DOMContentLoaded', r, { once: true })) : undefined;
+}
+
 async function start(): Promise<void> {
+  await parsed();
   const desktop = inDesktop();
   const first = desktop ? await endpoint() : undefined;
   const client = new Client({ endpoint, hello: { client: desktop ? 'window' : 'browser', version: __APP_VERSION__, window: first?.window ?? windowId(), lease: true } });
   const app = new App(client);
-  mount(AppView, { target: document.getElementById('app')!, props: { app } });
+  const target = document.getElementById('app')!;
+  target.replaceChildren();
+  mount(AppView, { target, props: { app } });
   await client.start();
   if (first?.open) app.show(first.open);
 }
