@@ -129,6 +129,7 @@ func (a *App) connect(ctx context.Context) (net.Conn, error) {
 func (a *App) startup(ctx context.Context) {
 	a.ctx = ctx
 	close(a.started)
+	a.answerNotifications(ctx)
 	if a.state.Placed && !a.state.Maximised {
 		runtime.WindowSetPosition(ctx, a.state.X, a.state.Y)
 	}

@@ -73,12 +73,17 @@ func (a *App) SetTitle(title string) {
 	runtime.WindowSetTitle(a.ctx, title)
 }
 
-// Notify shows a notification of the system. id names what it is about.
-func (a *App) Notify(id, title, text string) error {
-	if !runtime.IsNotificationAvailable(a.ctx) {
-		return nil
-	}
-	return runtime.SendNotification(a.ctx, runtime.NotificationOptions{ID: id, Title: title, Body: text})
+// answerNotifications brings the window up at what a clicked notification was
+// about. The page sends them itself, with {open: "chat:ID"} or "session:...".
+func (a *App) answerNotifications(ctx context.Context) {
+	runtime.OnNotificationResponse(ctx, func(r runtime.NotificationResult) {
+		open, ok := r.Response.UserInfo["open"].(string)
+		if r.Error != nil || !ok {
+			return
+		}
+		a.Show()
+		runtime.EventsEmit(ctx, "notification:open", open)
+	})
 }
 
 // domReady asks the page for a sign after its first two animation frames.
