@@ -86,8 +86,10 @@ func (a *App) answerNotifications(ctx context.Context) {
 	})
 }
 
-// domReady asks the page for a sign after its first two animation frames.
+// domReady expects the page to connect from now on, and asks it for a sign after
+// its first two animation frames.
 func (a *App) domReady(ctx context.Context) {
+	a.page.Loaded()
 	if a.args.ReportPaint {
 		runtime.WindowExecJS(ctx, "requestAnimationFrame(()=>requestAnimationFrame(()=>window.go.main.App.Painted()))")
 	}

@@ -69,6 +69,23 @@ func (w *PageWatch) Connected() bool {
 	return w.open > 0
 }
 
+// Loaded says that the page is there: it has to knock soon. One whose web process
+// is seen to live is given longer, a busy machine loads slowly.
+func (w *PageWatch) Loaded() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open > 0 || w.done || w.timer != nil {
+		return
+	}
+	w.timer = time.AfterFunc(pageReturns, func() {
+		if lives, known := w.lives(); known && lives {
+			w.gone(pageRetries)
+			return
+		}
+		w.fire()
+	})
+}
+
 func (w *PageWatch) knocked() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -127,3 +127,16 @@ func TestPageWatchSeesTheDeadProcessAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A web process that dies before its page has ever connected.
+func TestAPageThatNeverConnectsIsDead(t *testing.T) {
+	dead := make(chan struct{})
+	w := NewPageWatch(func() { close(dead) }, func() (bool, bool) { return false, true })
+	defer w.Stop()
+	w.Loaded()
+	select {
+	case <-dead:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody noticed")
+	}
+}

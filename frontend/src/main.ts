@@ -3,7 +3,6 @@ import AppView from './App.svelte';
 import { Client } from './lib/api/client';
 import { endpoint, inDesktop } from './lib/api/endpoint';
 import { App } from './lib/stores/app.svelte';
-import './theme/tokens.css';
 import './theme/base.css';
 
 /** A reload is the same window; another tab of a browser is another one. */
@@ -14,13 +13,7 @@ function windowId(): string {
   return id;
 }
 
-/** The script is not waited for by the first paint, so it may run before the page is whole. */
-function parsed(): Promise<unknown> | undefined {
-  return document.readyState === 'loading' ? new Promise((r) => document.addEventListener('DOMContentLoaded', r, { once: true })) : undefined;
-}
-
 async function start(): Promise<void> {
-  await parsed();
   const desktop = inDesktop();
   const first = desktop ? await endpoint() : undefined;
   const client = new Client({ endpoint, hello: { client: desktop ? 'window' : 'browser', version: __APP_VERSION__, window: first?.window ?? windowId(), lease: true } });
