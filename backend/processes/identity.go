@@ -52,7 +52,8 @@ type Proc struct {
 	Identity
 	Ppid int
 	Pgrp int
-	Sid  int
+	// Sid is the session, 0 where its leader is outside this pid namespace.
+	Sid int
 	// TTY is the device number of the controlling terminal, 0 for none.
 	TTY uint64
 	// Foreground is the foreground process group of that terminal, -1 for none.

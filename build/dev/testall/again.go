@@ -53,15 +53,18 @@ func withoutFailure(c Count, t goTest) Count {
 		top := short(t.Pkg + " " + t.Test)
 		return name == top || strings.HasPrefix(name, top+"/")
 	}
-	kept := []string{}
-	for _, f := range c.Failures {
+	kept, said := []string{}, []string{}
+	for i, f := range c.Failures {
 		if mine(f) {
 			c.Failed--
 			c.Passed++
 			continue
 		}
 		kept = append(kept, f)
+		if i < len(c.Said) {
+			said = append(said, c.Said[i])
+		}
 	}
-	c.Failures = kept
+	c.Failures, c.Said = kept, said
 	return c
 }

@@ -13,6 +13,8 @@ import (
 // goEvent is a line of `go test -json`.
 type goEvent struct {
 	Action, Package, Test, Output string
+	// ImportPath takes the package's place in what its build says.
+	ImportPath string
 }
 
 // countGo counts `go test -json`: tests without subtests below them, and a
@@ -22,7 +24,7 @@ func countGo(out []byte, _ bool) Count {
 	parents, done := map[string]bool{}, map[string]string{}
 	failedIn, pkgFailed := map[string]bool{}, map[string]bool{}
 	var order []string
-	why := map[string]string{}
+	why, said := map[string]string{}, map[string][]string{}
 	scan := bufio.NewScanner(bytes.NewReader(out))
 	scan.Buffer(nil, 16<<20)
 	for scan.Scan() {
@@ -32,10 +34,14 @@ func countGo(out []byte, _ bool) Count {
 		}
 		key := e.Package + " " + e.Test
 		switch e.Action {
+		case "build-output":
+			of, _, _ := strings.Cut(e.ImportPath, " ")
+			said[of+" "] = append(said[of+" "], strings.TrimRight(e.Output, "\n"))
 		case "output":
 			if t := strings.TrimSpace(e.Output); e.Test != "" && strings.Contains(t, ".go:") {
 				why[key] = t
 			}
+			said[key] = append(said[key], strings.TrimRight(e.Output, "\n"))
 		case "pass", "fail", "skip":
 			if e.Test == "" {
 				pkgFailed[e.Package] = e.Action == "fail"
@@ -71,6 +77,7 @@ func countGo(out []byte, _ bool) Count {
 			if !slices.ContainsFunc(order, func(k string) bool { return strings.HasPrefix(k, key+"/") && done[k] == "fail" }) {
 				c.Failed++
 				c.Failures = append(c.Failures, short(key))
+				c.Said = append(c.Said, last(said[key], saidLines))
 				pkg, test, _ := strings.Cut(key, " ")
 				top, _, _ := strings.Cut(test, "/")
 				if t := (goTest{pkg, top}); !slices.Contains(c.FailedGo, t) {
@@ -83,10 +90,18 @@ func countGo(out []byte, _ bool) Count {
 		if f && !failedIn[p] {
 			c.Failed++
 			c.Failures = append(c.Failures, short(p)+" (build or set-up)")
+			c.Said = append(c.Said, last(said[p+" "], saidLines))
 			c.FailedGo = append(c.FailedGo, goTest{Pkg: p})
 		}
 	}
 	return c
+}
+
+// saidLines is how much of a failed test's own output is printed.
+const saidLines = 30
+
+func last(lines []string, n int) string {
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
 func short(s string) string {

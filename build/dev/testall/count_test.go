@@ -10,6 +10,7 @@ func TestCountGo(t *testing.T) {
 	const m = "github.com/whippletree-app/whippletree/"
 	out := []byte(`{"Action":"run","Package":"` + m + `a","Test":"TestX"}
 {"Action":"pass","Package":"` + m + `a","Test":"TestX/one"}
+{"Action":"output","Package":"` + m + `a","Test":"TestX/two","Output":"    x_test.go:7: no\n"}
 {"Action":"fail","Package":"` + m + `a","Test":"TestX/two"}
 {"Action":"fail","Package":"` + m + `a","Test":"TestX"}
 {"Action":"output","Package":"` + m + `a","Test":"TestS","Output":"    s_test.go:3: needs a Mac\n"}
@@ -17,11 +18,13 @@ func TestCountGo(t *testing.T) {
 {"Action":"fail","Package":"` + m + `a"}
 {"Action":"pass","Package":"` + m + `extensions/codex","Test":"TestRealSmoke"}
 {"Action":"pass","Package":"` + m + `extensions/codex"}
+{"Action":"build-output","ImportPath":"` + m + `c [` + m + `c.test]","Output":"c.go:1: undefined: y\n"}
 {"Action":"fail","Package":"` + m + `c"}
 not json
 `)
 	want := Count{Passed: 2, Failed: 2, Skipped: 1,
 		Failures: []string{"a TestX/two", "c (build or set-up)"},
+		Said:     []string{"    x_test.go:7: no", "c.go:1: undefined: y"},
 		Skips:    []string{"a TestS: s_test.go:3: needs a Mac"},
 		Notes:    []string{"smoke row codex: pass (TestRealSmoke)"},
 		FailedGo: []goTest{{m + "a", "TestX"}, {Pkg: m + "c"}},
@@ -54,13 +57,13 @@ func TestCountPlaywright(t *testing.T) {
 
 func TestAFailureThatPassesAloneIsFlaky(t *testing.T) {
 	const m = "github.com/whippletree-app/whippletree/"
-	c := Count{Passed: 3, Failed: 3, Failures: []string{"a TestX/two", "a TestXY", "c (build or set-up)"}}
+	c := Count{Passed: 3, Failed: 3, Failures: []string{"a TestX/two", "a TestXY", "c (build or set-up)"}, Said: []string{"s1", "s2", "s3"}}
 	c = withoutFailure(c, goTest{m + "a", "TestX"})
-	if want := (Count{Passed: 4, Failed: 2, Failures: []string{"a TestXY", "c (build or set-up)"}}); !cmp.Equal(want, c) {
+	if want := (Count{Passed: 4, Failed: 2, Failures: []string{"a TestXY", "c (build or set-up)"}, Said: []string{"s2", "s3"}}); !cmp.Equal(want, c) {
 		t.Error(cmp.Diff(want, c))
 	}
 	c = withoutFailure(c, goTest{Pkg: m + "c"})
-	if want := (Count{Passed: 5, Failed: 1, Failures: []string{"a TestXY"}}); !cmp.Equal(want, c) {
+	if want := (Count{Passed: 5, Failed: 1, Failures: []string{"a TestXY"}, Said: []string{"s2"}}); !cmp.Equal(want, c) {
 		t.Error(cmp.Diff(want, c))
 	}
 }

@@ -56,10 +56,13 @@ func run(ctx context.Context, tier, only string) int {
 			fmt.Printf("==> %-12s %s\n", s.ID, s.Title)
 			r = again(ctx, s, runStep(ctx, s, filepath.Join(logs, s.ID+".log")))
 			fmt.Printf("    %-12s %s in %.1fs (%s)\n", s.ID, r.Verdict(), r.Took.Seconds(), r.Log)
-			for _, f := range r.Count.Failures {
+			for i, f := range r.Count.Failures {
 				fmt.Printf("    FAIL %s\n", f)
+				if i < len(r.Count.Said) {
+					fmt.Println(indent(r.Count.Said[i]))
+				}
 			}
-			if r.Count.Failed > 0 {
+			if r.Count.Failed > 0 && len(r.Count.Said) == 0 {
 				fmt.Println(indent(tail(r.Log, 40)))
 			}
 		}

@@ -37,6 +37,9 @@ type Step struct {
 type Count struct {
 	Passed, Failed, Skipped int
 	Failures, Skips         []string
+	// Said is what each of Failures printed, where that is known: a log of all
+	// packages ends with somebody else's lines.
+	Said []string
 	// FailedGo names the failed Go tests, to run them again.
 	FailedGo []goTest
 	// Notes are outcomes that deserve a line of their own.
