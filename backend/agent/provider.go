@@ -58,15 +58,54 @@ type (
 	CommandRunner interface {
 		RunCommand(ctx context.Context, name, argument string) (TurnEnd, error)
 	}
-	// Rewinder goes back to before the user row with this native id.
+	// Rewinder goes back to before the user row with this native id: what was
+	// said from there on is no part of the conversation any more. Files stay.
 	Rewinder interface {
 		Rewind(ctx context.Context, nativeID string) error
+	}
+	// FileRewinder puts files back to how they were before the user row with this
+	// native id. PreviewRewind tells what it would do and changes nothing.
+	FileRewinder interface {
+		PreviewRewind(ctx context.Context, nativeID string) (FileRewind, error)
+		RewindFiles(ctx context.Context, nativeID string) (FileRewind, error)
+	}
+	// Renamer gives the agent's own session a title (at most LimitTitle UTF-16
+	// units, one line), so that the agent's own list shows it too.
+	Renamer interface {
+		Rename(ctx context.Context, title string) error
+	}
+	// Inspector tells what the living agent says of itself. It is asked when a
+	// person looks, never on a timer, and changes nothing.
+	Inspector interface {
+		Inspect(ctx context.Context) (Inspection, error)
+	}
+	// ItemCanceler ends what one running row stands for (Item.Cancelable) and
+	// nothing else of the turn. nil: it cannot run any more.
+	ItemCanceler interface {
+		CancelItem(ctx context.Context, itemID string) error
 	}
 	// Reanswerer gives an answer once more to a request whose answer was not
 	// acknowledged. The agent takes the first one that arrives; when it does not
 	// ask any more, that is an acknowledgement.
 	Reanswerer interface {
 		Reanswer(ctx context.Context, approvalID string, a ApprovalAnswer) error
+	}
+	// Sharer is a session on a server that others use too: other chats of ours, or
+	// a terminal that is attached to it. Close then only lets go of the server. Both
+	// methods may be called at any time from another goroutine.
+	Sharer interface {
+		// Shared lists in words what ending the server would end beside this chat;
+		// empty: it is this chat's alone and Close ends it. It returns at once.
+		Shared() []string
+		// RestartServer returns nil once the server's processes are gone; the next
+		// session starts it anew.
+		RestartServer(ctx context.Context) error
+	}
+	// Pinger asks the agent's program itself, not its model, whether it is there.
+	// An error or ctx's end means that it is not; it is never called outside a
+	// turn.
+	Pinger interface {
+		Ping(ctx context.Context) error
 	}
 	UsageReporter interface {
 		Usage(ctx context.Context) (Usage, error)
@@ -87,6 +126,16 @@ type (
 	// (project hooks, project MCP servers, plugins). Nothing is started.
 	ProjectStarter interface {
 		ProjectStarts(ctx context.Context, cwd string) ([]ProjectStart, error)
+	}
+	// OptionsChecker holds OpenRequest.Options against the provider's own strict
+	// schema: unknown keys are issues, each with its full path ("$.options.x[2]").
+	// It starts nothing.
+	OptionsChecker interface {
+		CheckOptions(options json.RawMessage) []Issue
+	}
+	// OptionsTeller has the JSON Schema (draft 2020-12) of its options.
+	OptionsTeller interface {
+		OptionsSchema() json.RawMessage
 	}
 	// Forker copies a stored session into a new one.
 	Forker interface {

@@ -293,9 +293,36 @@ type AnswerApproval struct {
 	Remember bool `json:"remember,omitempty"`
 }
 
+// RewindRequest goes back to before a message of the person's. What is
+// conversation ("" too), files or both.
 // AnswerResult: Won is false when another answer came first; Card tells which.
 type AnswerResult struct {
 	Won  bool               `json:"won"`
+	What   string `json:"what,omitempty"`
+}
+
+// RewindPreview is what going back would do, for the question before it. Rows
+// counts what leaves the conversation; Conversation false: it cannot go back
+// (WhyNot). Files is absent when the agent cannot put files back.
+type RewindPreview struct {
+	Conversation bool              `json:"conversation"`
+	WhyNot       string            `json:"whyNot,omitempty"`
+	Rows         int64             `json:"rows"`
+	Files        *agent.FileRewind `json:"files,omitempty"`
+}
+
+// ItemRef names one row of a chat.
+type ItemRef struct {
+	ChatID string `json:"chatId"`
+	ItemID string `json:"itemId"`
+}
+
+// StatusResult is what the agent of a chat says of itself. Live false: none runs,
+// and none is started to be asked.
+type StatusResult struct {
+	Live   bool              `json:"live"`
+	Agent  *agent.AgentInfo  `json:"agent,omitempty"`
+	Status *agent.Inspection `json:"status,omitempty"`
 	Card model.ApprovalCard `json:"card"`
 }
 
@@ -520,6 +547,9 @@ var Methods = []Method{
 	{"trust.grant", TrustGrant{}, model.TrustQuestion{}},
 	{"handoff.preview", ChatRef{}, model.HandoffPreview{}},
 	{"handoff.toTerminal", HandoffRequest{}, HandoffResult{}},
+	{"chats.rewindPreview", RewindRequest{}, RewindPreview{}},
+	{"chats.status", ChatRef{}, StatusResult{}},
+	{"chats.cancelItem", ItemRef{}, None{}},
 	{"handoff.takeBack", TakeBack{}, HandResult{}},
 	{"terminals.list", None{}, Terminals{}},
 	{"terminals.create", CreateTerminal{}, TerminalResult{}},

@@ -124,20 +124,6 @@ func (m *Manager) EditQueue(ctx context.Context, q QueueEdit) (list []model.Queu
 	return list, err
 }
 
-// Rewind goes back to before a prompt.
-func (m *Manager) Rewind(ctx context.Context, id, itemID string) error {
-	c, err := m.chat(ctx, id)
-	if err != nil {
-		return err
-	}
-	out := make(chan error, 1)
-	if err := c.do(ctx, func() { c.rewind(itemID, out) }); err != nil {
-		return err
-	}
-	_, err = await(ctx, c, out, func(e error) (struct{}, error) { return struct{}{}, e })
-	return err
-}
-
 // Fork copies the chat's session into a new chat.
 func (m *Manager) Fork(ctx context.Context, id string) (model.ChatSummary, error) {
 	rel, busy, err := m.Inspect(ctx, id)

@@ -347,7 +347,7 @@ func TestRewindForkRemoveClose(t *testing.T) {
 	sc.Item(agent.Item{ID: "n2", Type: agent.ItemUser, ClientID: "c2", NativeID: "n2", Text: "second"})
 	sc.done()
 	s.ends(id, 2)
-	if err := s.m.Rewind(ctx, id, "user-c2"); err != nil {
+	if err := s.m.Rewind(ctx, id, "user-c2", ""); err != nil {
 		t.Fatal(err)
 	}
 	if c := s.get(id); len(c.Items) != 2 || c.Total != 2 {
@@ -357,7 +357,7 @@ func TestRewindForkRemoveClose(t *testing.T) {
 	if err := s.m.CloseChat(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.m.Rewind(ctx, id, "user-c1"); err != nil {
+	if err := s.m.Rewind(ctx, id, "user-c1", ""); err != nil {
 		t.Fatal(err)
 	}
 	sc = s.scene()

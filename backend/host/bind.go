@@ -172,6 +172,7 @@ func (h *Host) bindChats() {
 	api.HandleConcurrent(s, "chats.rewind", func(ctx context.Context, _ *api.Caller, r api.RewindRequest) (api.None, error) {
 		return api.None{}, h.chats.Rewind(ctx, r.ChatID, r.ItemID)
 	})
+	h.bindAgentOfChat()
 	api.HandleConcurrent(s, "chats.fork", func(ctx context.Context, _ *api.Caller, r api.ChatRef) (api.ChatResult, error) {
 		sum, err := h.chats.Fork(ctx, r.ChatID)
 		return api.ChatResult{Chat: sum}, err
