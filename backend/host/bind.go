@@ -170,7 +170,7 @@ func (h *Host) bindChats() {
 		return api.QueueResult{Queue: orEmpty(list)}, err
 	})
 	api.HandleConcurrent(s, "chats.rewind", func(ctx context.Context, _ *api.Caller, r api.RewindRequest) (api.None, error) {
-		return api.None{}, h.chats.Rewind(ctx, r.ChatID, r.ItemID)
+		return api.None{}, h.chats.Rewind(ctx, r.ChatID, r.ItemID, r.What)
 	})
 	h.bindAgentOfChat()
 	api.HandleConcurrent(s, "chats.fork", func(ctx context.Context, _ *api.Caller, r api.ChatRef) (api.ChatResult, error) {
