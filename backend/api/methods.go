@@ -272,32 +272,11 @@ type QueueResult struct {
 	Queue []model.QueueEntry `json:"queue"`
 }
 
+// RewindRequest goes back to before a message of the person's. What is
+// conversation ("" too), files or both.
 type RewindRequest struct {
 	ChatID string `json:"chatId"`
 	ItemID string `json:"itemId"`
-}
-
-// approvals.*
-
-type Approvals struct {
-	Approvals []model.ApprovalCard `json:"approvals"`
-}
-
-type AnswerApproval struct {
-	ChatID     string               `json:"chatId,omitempty"` // may be left out when ApprovalID is unique
-	ApprovalID string               `json:"approvalId"`
-	Revision   int64                `json:"revision,omitempty"` // refused when the card changed
-	Answer     agent.ApprovalAnswer `json:"answer"`
-	// Remember makes a rule of our own of it: the same command or path of the same
-	// tool is then allowed once each time, in this project (ApprovalCard.remember).
-	Remember bool `json:"remember,omitempty"`
-}
-
-// RewindRequest goes back to before a message of the person's. What is
-// conversation ("" too), files or both.
-// AnswerResult: Won is false when another answer came first; Card tells which.
-type AnswerResult struct {
-	Won  bool               `json:"won"`
 	What   string `json:"what,omitempty"`
 }
 
@@ -323,6 +302,27 @@ type StatusResult struct {
 	Live   bool              `json:"live"`
 	Agent  *agent.AgentInfo  `json:"agent,omitempty"`
 	Status *agent.Inspection `json:"status,omitempty"`
+}
+
+// approvals.*
+
+type Approvals struct {
+	Approvals []model.ApprovalCard `json:"approvals"`
+}
+
+type AnswerApproval struct {
+	ChatID     string               `json:"chatId,omitempty"` // may be left out when ApprovalID is unique
+	ApprovalID string               `json:"approvalId"`
+	Revision   int64                `json:"revision,omitempty"` // refused when the card changed
+	Answer     agent.ApprovalAnswer `json:"answer"`
+	// Remember makes a rule of our own of it: the same command or path of the same
+	// tool is then allowed once each time, in this project (ApprovalCard.remember).
+	Remember bool `json:"remember,omitempty"`
+}
+
+// AnswerResult: Won is false when another answer came first; Card tells which.
+type AnswerResult struct {
+	Won  bool               `json:"won"`
 	Card model.ApprovalCard `json:"card"`
 }
 
@@ -534,6 +534,9 @@ var Methods = []Method{
 	{"chats.set", ChatSetting{}, SettingResult{}},
 	{"chats.queue", QueueEdit{}, QueueResult{}},
 	{"chats.rewind", RewindRequest{}, None{}},
+	{"chats.rewindPreview", RewindRequest{}, RewindPreview{}},
+	{"chats.status", ChatRef{}, StatusResult{}},
+	{"chats.cancelItem", ItemRef{}, None{}},
 	{"chats.fork", ChatRef{}, ChatResult{}},
 	{"chats.close", ChatRef{}, None{}},
 	{"chats.remove", ChatRef{}, None{}},
@@ -547,9 +550,6 @@ var Methods = []Method{
 	{"trust.grant", TrustGrant{}, model.TrustQuestion{}},
 	{"handoff.preview", ChatRef{}, model.HandoffPreview{}},
 	{"handoff.toTerminal", HandoffRequest{}, HandoffResult{}},
-	{"chats.rewindPreview", RewindRequest{}, RewindPreview{}},
-	{"chats.status", ChatRef{}, StatusResult{}},
-	{"chats.cancelItem", ItemRef{}, None{}},
 	{"handoff.takeBack", TakeBack{}, HandResult{}},
 	{"terminals.list", None{}, Terminals{}},
 	{"terminals.create", CreateTerminal{}, TerminalResult{}},
