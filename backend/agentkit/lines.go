@@ -9,8 +9,8 @@ import (
 // DefaultMaxLine bounds how much of one line is kept in memory, in bytes.
 const DefaultMaxLine = 8 << 20
 
-// keptOfLongLine is how much of a line over the limit is kept, so that its
-// type and time can still be read by whoever looks for them.
+// keptOfLongLine is how much of each end of a line over the limit is kept, in
+// bytes, so that its type, ids and time can still be read.
 const keptOfLongLine = 4 << 10
 
 // Line is one line of a JSONL stream without its end (CR, LF), without a byte
@@ -24,8 +24,10 @@ type Line struct {
 	// Size is the whole length in bytes; it is more than len(Data) only when
 	// TooLong.
 	Size int64
-	// TooLong marks a line over the limit: Data holds its beginning only.
+	// TooLong marks a line over the limit: Data holds its beginning, Rest its
+	// last bytes.
 	TooLong bool
+	Rest    []byte
 	// Recovered marks a line that stood beside a block of NULs (a crash of the
 	// writer's machine left them).
 	Recovered bool
@@ -45,7 +47,9 @@ type Splitter struct {
 	start  int64 // offset of the pending line
 	size   int64 // bytes of the pending line so far
 	long   bool
-	before bool // something was fed before
+	rest   []byte // the last bytes of a long line
+	zero   bool   // the pending line ends in a NUL
+	before bool   // something was fed before
 }
 
 // Reset starts over at offset, as if nothing had been read.
@@ -84,11 +88,28 @@ func (s *Splitter) keep(p []byte) {
 	if max <= 0 {
 		max = DefaultMaxLine
 	}
+	if len(p) == 0 {
+		return
+	}
 	s.size += int64(len(p))
+	if len(s.buf) == 0 || s.zero { // of a block of NULs, which can be big, one is kept
+		p = bytes.TrimLeft(p, "\x00")
+		if len(s.buf) == 0 && int64(len(p)) < s.size {
+			s.buf = append(s.buf, 0)
+		}
+	}
+	if len(p) == 0 {
+		s.zero = len(s.buf) > 0
+		return
+	}
+	s.zero = p[len(p)-1] == 0
 	if s.long {
+		s.keepRest(p)
 		return
 	}
 	if len(s.buf)+len(p) > max {
+		s.keepRest(s.buf)
+		s.keepRest(p)
 		s.buf = append(s.buf, p[:min(len(p), max-len(s.buf))]...)
 		s.long = true
 		s.buf = append([]byte(nil), s.buf[:min(len(s.buf), keptOfLongLine)]...) // give the memory back
@@ -97,9 +118,19 @@ func (s *Splitter) keep(p []byte) {
 	s.buf = append(s.buf, p...)
 }
 
+// keepRest keeps the last bytes of a long line.
+func (s *Splitter) keepRest(p []byte) {
+	p = p[max(0, len(p)-keptOfLongLine):]
+	s.rest = append(s.rest, p...)
+	if over := len(s.rest) - keptOfLongLine; over > 0 {
+		s.rest = s.rest[:copy(s.rest, s.rest[over:])]
+	}
+}
+
 func (s *Splitter) emit(end int64, partial bool, yield func(Line)) {
 	s.lines(end, partial, yield)
-	s.start, s.size, s.long, s.before = end, 0, false, true
+	s.start, s.size, s.long, s.before, s.zero = end, 0, false, true, false
+	s.rest = s.rest[:0]
 	if cap(s.buf) > 1<<20 {
 		s.buf = nil
 	}
@@ -115,7 +146,7 @@ func (s *Splitter) lines(end int64, partial bool, yield func(Line)) {
 	if !s.before {
 		data = bytes.TrimPrefix(data, bom)
 	}
-	l := Line{Offset: s.start, End: end, Size: s.size, TooLong: s.long, Partial: partial}
+	l := Line{Offset: s.start, End: end, Size: s.size, TooLong: s.long, Rest: s.rest, Partial: partial}
 	if bytes.IndexByte(data, 0) < 0 {
 		if l.Data = bytes.TrimSpace(data); len(l.Data) > 0 {
 			yield(l)
@@ -123,10 +154,16 @@ func (s *Splitter) lines(end int64, partial bool, yield func(Line)) {
 		return
 	}
 	l.Recovered = true
-	for part := range bytes.SplitSeq(data, []byte{0}) {
-		if l.Data = bytes.TrimSpace(part); len(l.Data) > 0 {
-			yield(l)
+	for len(data) > 0 {
+		part, rest, more := bytes.Cut(data, []byte{0})
+		one := l
+		if one.Data = bytes.TrimSpace(part); more { // only the last part can be a cut one
+			one.TooLong, one.Rest = false, nil
 		}
+		if len(one.Data) > 0 {
+			yield(one)
+		}
+		data = rest
 	}
 }
 
@@ -198,7 +235,7 @@ func (l *Lines) next() (Line, error) {
 }
 
 func (l *Lines) push(line Line) {
-	line.Data = bytes.Clone(line.Data)
+	line.Data, line.Rest = bytes.Clone(line.Data), bytes.Clone(line.Rest)
 	l.queue = append(l.queue, line)
 }
 

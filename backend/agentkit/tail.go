@@ -3,7 +3,6 @@ package agentkit
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -89,21 +88,11 @@ func (t *Tail) open() (restarted bool, err error) {
 	if t.file != nil {
 		return false, nil
 	}
-	f, err := os.OpenFile(t.path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	f, info, err := openRegular(t.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	case errors.Is(err, syscall.ELOOP):
-		return false, fmt.Errorf("%s: %w", t.path, ErrNotRegular)
 	case err != nil:
-		return false, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %w", t.path, ErrNotRegular)
-	}
-	if err != nil {
-		f.Close()
 		return false, err
 	}
 	t.file = f
@@ -168,11 +157,15 @@ func (t *Tail) drain(yield func(Line)) error {
 			return err
 		}
 	}
-	keep := min(t.state.Offset, tailBefore)
-	t.state.Before = make([]byte, keep)
-	n, _ := t.file.ReadAt(t.state.Before, t.state.Offset-keep)
-	t.state.Before = t.state.Before[:n]
+	t.state.Before = lastBytes(t.file, t.state.Offset)
 	return nil
+}
+
+// lastBytes are the bytes before an offset, by which a file is known again.
+func lastBytes(f *os.File, offset int64) []byte {
+	b := make([]byte, min(offset, tailBefore))
+	n, _ := f.ReadAt(b, offset-int64(len(b)))
+	return b[:n]
 }
 
 func inode(info fs.FileInfo) uint64 {
@@ -186,18 +179,11 @@ func inode(info fs.FileInfo) uint64 {
 // reading the rest: enough for a title, a model and a state. The first, cut
 // line is left out unless the file is shorter than n.
 func LastLines(path string, n int64, yield func(Line)) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	f, info, err := openRegular(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: %w", path, ErrNotRegular)
-	}
+	defer func() { _ = f.Close() }()
 	from := max(0, info.Size()-n)
 	var split Splitter
 	split.Reset(from)
@@ -224,18 +210,11 @@ func LastLines(path string, n int64, yield func(Line)) error {
 // FirstLines gives out the whole lines in the first n bytes of a file until
 // yield returns false.
 func FirstLines(path string, n int64, yield func(Line) bool) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	f, info, err := openRegular(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: %w", path, ErrNotRegular)
-	}
+	defer func() { _ = f.Close() }()
 	lines := NewLines(io.LimitReader(f, n), LinesOptions{})
 	for {
 		l, err := lines.Next()
