@@ -39,6 +39,9 @@ type MirrorState struct {
 	Model    string   `json:"model,omitempty"`
 	Mode     string   `json:"mode,omitempty"`
 	Branches []Branch `json:"branches,omitempty"`
+	// Usage is that of the last turn as far as the file tells of it, nil when it
+	// does not.
+	Usage *Usage `json:"usage,omitempty"`
 	// SkippedLines counts records that could not be read.
 	SkippedLines int `json:"skippedLines,omitempty"`
 }
@@ -120,13 +123,47 @@ type Importer interface {
 	Stored(ctx context.Context, cwd, cursor string, limit int) (list []StoredSession, next string, err error)
 }
 
-// StoredSession is one conversation on disk.
+// StoredSession is one conversation on disk. Times are epoch milliseconds; what
+// was not found is absent.
 type StoredSession struct {
-	Handle    Handle `json:"handle"`
-	Title     string `json:"title"`
+	Handle Handle `json:"handle"`
+	Title  string `json:"title"`
+	// UpdatedAt is the newest plausible time of a record, else the file's.
 	UpdatedAt int64  `json:"updatedAt"`
-	Size      int64  `json:"size,omitempty"`
+	Size      int64  `json:"size,omitempty"` // of the file, in bytes
 	Model     string `json:"model,omitempty"`
+	StartedAt int64  `json:"startedAt,omitempty"`
+	// First and Last are what was asked first and last, one line each.
+	First string `json:"first,omitempty"`
+	Last  string `json:"last,omitempty"`
+	// LastTurn is how the last turn ended: completed, failed, interrupted; absent
+	// while one is open, or when the file does not tell.
+	LastTurn        string `json:"lastTurn,omitempty"`
+	LastTurnEndedAt int64  `json:"lastTurnEndedAt,omitempty"`
+	// Usage is that of the last turn as far as the file tells of it, nil when it
+	// does not.
+	Usage *Usage `json:"usage,omitempty"`
+	// SkippedLines counts lines that hold no record, in what was read of the file.
+	SkippedLines int `json:"skippedLines,omitempty"`
+	// ClockOdd says that a record claims a time in the future; it is not believed.
+	ClockOdd bool `json:"clockOdd,omitempty"`
+}
+
+// StoredChecker is an [Importer] that answers from an index of what is on disk.
+type StoredChecker interface {
+	// CheckStored compares the disk with the index and reads what changed, newest
+	// first. progress, which may be nil, is called when the index has more to
+	// show. The caller sees to it that one runs at a time.
+	CheckStored(ctx context.Context, progress func()) error
+	// StoredFolders lists the folders in which conversations were held.
+	StoredFolders(ctx context.Context) ([]StoredFolder, error)
+}
+
+// StoredFolder is a working folder with its conversations on disk.
+type StoredFolder struct {
+	Cwd       string `json:"cwd"`
+	Sessions  int    `json:"sessions"`
+	UpdatedAt int64  `json:"updatedAt"` // of the newest one
 }
 
 // PromptNamer tells under which native id the agent stores a prompt that is sent
