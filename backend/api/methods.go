@@ -487,6 +487,36 @@ type AuditRequest struct {
 	Limit  int    `json:"limit,omitempty"`
 }
 
+// CardsRequest asks for the requests of a chat that have ended, newest first, at
+// most Limit (100) of those asked before Before (epoch milliseconds; 0: all).
+type CardsRequest struct {
+	ChatID string `json:"chatId"`
+	Before int64  `json:"before,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+}
+
+// CardsResult: with More there are older ones.
+type CardsResult struct {
+	Cards []model.ApprovalCard `json:"cards"`
+	More  bool                 `json:"more,omitempty"`
+}
+
+// OpenFile opens a file in the person's editor. Path may be relative to the
+// folder of the chat; Line is 1-based, 0 is unknown.
+type OpenFile struct {
+	ChatID string `json:"chatId"`
+	Path   string `json:"path"`
+	Line   int    `json:"line,omitempty"`
+}
+
+// OpenFileResult: How is editor (a window of its own) or terminal: then it runs
+// in the tab TerminalID.
+type OpenFileResult struct {
+	How        string `json:"how"`
+	Program    string `json:"program"`
+	TerminalID string `json:"terminalId,omitempty"`
+}
+
 // files.* serve the composer.
 type FilesRequest struct {
 	Cwd   string `json:"cwd"`
@@ -541,6 +571,7 @@ var Methods = []Method{
 	{"chats.close", ChatRef{}, None{}},
 	{"chats.remove", ChatRef{}, None{}},
 	{"chats.seen", ChatRef{}, None{}},
+	{"chats.cards", CardsRequest{}, CardsResult{}},
 	{"approvals.list", None{}, Approvals{}},
 	{"approvals.answer", AnswerApproval{}, AnswerResult{}},
 	{"approvals.rules", None{}, Rules{}},
@@ -566,6 +597,7 @@ var Methods = []Method{
 	{"uistate.get", UIStateGet{}, UIState{}},
 	{"uistate.set", UIState{}, None{}},
 	{"files.find", FilesRequest{}, FilesResult{}},
+	{"files.open", OpenFile{}, OpenFileResult{}},
 }
 
 // Error is what a failed call answers with, in the "data" member of the

@@ -196,6 +196,11 @@ func orEmpty[T any](list []T) []T {
 
 func (h *Host) bindApprovals() {
 	s := h.server
+	api.HandleConcurrent(s, "chats.cards", func(ctx context.Context, _ *api.Caller, r api.CardsRequest) (api.CardsResult, error) {
+		list, more, err := h.chats.Past(ctx, r.ChatID, r.Before, r.Limit)
+		out := fit(list)
+		return api.CardsResult{Cards: out, More: more || len(out) < len(list)}, err
+	})
 	api.Handle(s, "approvals.list", func(context.Context, *api.Caller, api.None) (api.Approvals, error) {
 		return api.Approvals{Approvals: fit(h.chats.Approvals())}, nil
 	})
@@ -271,6 +276,12 @@ func (h *Host) bindSettings() {
 	})
 	api.Handle(s, "uistate.set", func(ctx context.Context, _ *api.Caller, r api.UIState) (api.None, error) {
 		return api.None{}, h.store.SetUIState(ctx, r.Key, r.Value)
+	})
+	api.HandleConcurrent(s, "files.open", func(ctx context.Context, c *api.Caller, r api.OpenFile) (api.OpenFileResult, error) {
+		if err := h.person(c, "open a file in the editor"); err != nil {
+			return api.OpenFileResult{}, err
+		}
+		return h.openFile(ctx, r)
 	})
 	api.HandleConcurrent(s, "files.find", func(ctx context.Context, _ *api.Caller, r api.FilesRequest) (api.FilesResult, error) {
 		paths, err := findFiles(ctx, r)

@@ -4,6 +4,13 @@ export const PROTOCOL = 1;
 
 export type Ability = 'images' | 'documents' | 'reasoning' | 'approvals' | 'subagents' | 'interrupt' | 'inputDuringTurn' | 'steer' | 'queue' | 'models' | 'modes' | 'thinking' | 'features' | 'usage' | 'rewind' | 'fork' | 'commands' | 'terminal';
 
+export interface Account {
+  email?: string;
+  organization?: string;
+  plan?: string;
+  source?: string;
+}
+
 export interface AgentInfo {
   name: string;
   version: string;
@@ -129,6 +136,17 @@ export interface Branch {
 }
 
 export type CardState = 'open' | 'sent' | 'confirmed' | 'unconfirmed' | 'withdrawn' | 'answeredElsewhere' | 'refused';
+
+export interface CardsRequest {
+  chatId: string;
+  before?: number;
+  limit?: number;
+}
+
+export interface CardsResult {
+  cards: ApprovalCard[] | null;
+  more?: boolean;
+}
 
 export interface Catalog {
   models: Model[] | null;
@@ -383,6 +401,15 @@ export interface FetchDetail {
   bytes?: number;
 }
 
+export interface FileRewind {
+  possible: boolean;
+  whyNot?: string;
+  files?: string[];
+  insertions?: number;
+  deletions?: number;
+  skipped?: number;
+}
+
 export interface FilesRequest {
   cwd: string;
   query?: string;
@@ -510,6 +537,15 @@ export interface HelloResult {
   host: HostInfo;
 }
 
+export interface HookState {
+  event: string;
+  matcher?: string;
+  source?: string;
+  type?: string;
+  command?: string;
+  disabled?: boolean;
+}
+
 export interface HostInfo {
   version: string;
   protocol: number;
@@ -524,10 +560,24 @@ export interface HostInfo {
   windows: number;
 }
 
+export interface Inspection {
+  account?: Account;
+  servers?: ServerState[];
+  hooks?: HookState[];
+  plan?: PlanUse;
+  session?: Usage;
+  notes?: string[];
+}
+
 export interface Issue {
   path: string;
   code: string;
   message: string;
+}
+
+export interface ItemRef {
+  chatId: string;
+  itemId: string;
 }
 
 export type ItemState = 'running' | 'completed' | 'failed' | 'canceled' | 'declined';
@@ -587,6 +637,18 @@ export interface Notice {
   text: string;
 }
 
+export interface OpenFile {
+  chatId: string;
+  path: string;
+  line?: number;
+}
+
+export interface OpenFileResult {
+  how: string;
+  program: string;
+  terminalId?: string;
+}
+
 export interface Option {
   id: string;
   label: string;
@@ -636,6 +698,11 @@ export interface PlanEntry {
 
 export interface PlanText {
   text: string;
+}
+
+export interface PlanUse {
+  name?: string;
+  windows: PlanWindow[] | null;
 }
 
 export interface PlanWindow {
@@ -784,9 +851,17 @@ export interface ResizeTerminal {
   rows: number;
 }
 
+export interface RewindPreview {
+  conversation: boolean;
+  whyNot?: string;
+  rows: number;
+  files?: FileRewind;
+}
+
 export interface RewindRequest {
   chatId: string;
   itemId: string;
+  what?: string;
 }
 
 export interface Row {
@@ -878,6 +953,14 @@ export interface SendResult {
   note?: string;
 }
 
+export interface ServerState {
+  name: string;
+  status: string;
+  scope?: string;
+  error?: string;
+  tools?: string[];
+}
+
 export interface Session {
   key: SessionKey;
   title: string;
@@ -945,6 +1028,12 @@ export interface Settings {
 
 export interface SettingsResult {
   settings: Settings;
+}
+
+export interface StatusResult {
+  live: boolean;
+  agent?: AgentInfo;
+  status?: Inspection;
 }
 
 export interface StopResult {
@@ -1163,10 +1252,14 @@ export interface Methods {
   'chats.set': { params: ChatSetting; result: SettingResult };
   'chats.queue': { params: QueueEdit; result: QueueResult };
   'chats.rewind': { params: RewindRequest; result: None };
+  'chats.rewindPreview': { params: RewindRequest; result: RewindPreview };
+  'chats.status': { params: ChatRef; result: StatusResult };
+  'chats.cancelItem': { params: ItemRef; result: None };
   'chats.fork': { params: ChatRef; result: ChatResult };
   'chats.close': { params: ChatRef; result: None };
   'chats.remove': { params: ChatRef; result: None };
   'chats.seen': { params: ChatRef; result: None };
+  'chats.cards': { params: CardsRequest; result: CardsResult };
   'approvals.list': { params: None; result: Approvals };
   'approvals.answer': { params: AnswerApproval; result: AnswerResult };
   'approvals.rules': { params: None; result: Rules };
@@ -1192,4 +1285,5 @@ export interface Methods {
   'uistate.get': { params: UIStateGet; result: UIState };
   'uistate.set': { params: UIState; result: None };
   'files.find': { params: FilesRequest; result: FilesResult };
+  'files.open': { params: OpenFile; result: OpenFileResult };
 }
