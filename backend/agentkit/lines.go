@@ -178,6 +178,7 @@ type Lines struct {
 	err     error
 	pretty  bool
 	joined  []byte
+	nested  []byte // the open brackets of joined
 }
 
 // LinesOptions adjusts a reader; the zero value is right for files.
@@ -186,8 +187,8 @@ type LinesOptions struct {
 	// Offset is where the stream starts in the file.
 	Offset int64
 	// Pretty joins an object that was printed over several lines: it begins
-	// with a line "{" and ends with a line "}" (some agents print their first
-	// reply so).
+	// with a line "{" and ends with the bracket that closes it (some agents print
+	// their first reply so).
 	Pretty bool
 }
 
@@ -242,20 +243,62 @@ func (l *Lines) push(line Line) {
 // prettyMax bounds an object printed over several lines.
 const prettyMax = 1 << 20
 
+// join puts an object together that was printed over several lines. A line that
+// cannot go on with it shows that it never was one (a lone bracket in somebody's
+// output): what was joined is given out for the caller to skip, and the line is
+// looked at again.
 func (l *Lines) join(line Line) (Line, bool) {
-	switch {
-	case l.joined == nil && string(line.Data) == "{":
-		l.joined = []byte{'{'}
+	if l.joined == nil {
+		if string(line.Data) != "{" {
+			return line, true
+		}
+		l.joined, l.nested = []byte{'{'}, []byte{'{'}
 		return Line{}, false
-	case l.joined == nil:
-		return line, true
+	}
+	if line.TooLong || !continues(l.nested, line.Data) {
+		broken := line
+		broken.Data, broken.TooLong, l.joined = l.joined, false, nil
+		l.queue = append([]Line{line}, l.queue...)
+		return broken, true
 	}
 	l.joined = append(l.joined, line.Data...)
-	if string(line.Data) == "}" || len(l.joined) > prettyMax {
+	l.nested = nest(l.nested, line.Data)
+	if len(l.nested) == 0 || len(l.joined) > prettyMax {
 		line.Data, l.joined = l.joined, nil
 		return line, true
 	}
 	return Line{}, false
+}
+
+// continues reports whether a line can follow within the innermost of the open
+// brackets: in an object a member or its end.
+func continues(open, line []byte) bool {
+	if open[len(open)-1] == '{' {
+		return line[0] == '"' || line[0] == '}'
+	}
+	return line[0] != '}'
+}
+
+// nest follows the brackets of a line outside of its texts, which never go over
+// the end of a line.
+func nest(open, line []byte) []byte {
+	text := false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{', c == '[':
+			open = append(open, c)
+		case c == '}', c == ']':
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+		}
+	}
+	return open
 }
 
 // Skip counts one line that could not be used.

@@ -75,6 +75,28 @@ func TestS02PrettyPrintedReply(t *testing.T) {
 	}
 }
 
+// TestS02PrettyPrintedInDepth: an object within the first reply does not end it,
+// and a bracket that nothing closes takes no message with it.
+func TestS02PrettyPrintedInDepth(t *testing.T) {
+	var pretty bytes.Buffer
+	reply := `{"uuid":"u1","list":[{"a":1},{"b":{"c":["}",{}]}}],"text":"{ \" }","empty":{},"last":[]}`
+	if err := json.Indent(&pretty, []byte(reply), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	for name, in := range map[string]string{
+		"alone":                   pretty.String() + "\n" + line("u2") + "\n",
+		"after a lone bracket":    "{\n" + pretty.String() + "\n" + line("u2") + "\n",
+		"a lone bracket later":    line("u1") + "\n{\n" + line("u2") + "\n",
+		"a bracket and a banner":  "{\nWelcome!\n" + line("u1") + "\n" + line("u2") + "\n",
+		"half of an object":       "{\n \"a\": [\n  1,\n}\n" + line("u1") + "\n" + line("u2") + "\n",
+		"brackets after brackets": "{\n{\n{\n" + pretty.String() + "\n{\n" + line("u2") + "\n",
+	} {
+		if ids, _ := read(t, strings.NewReader(in), LinesOptions{Pretty: true}); strings.Join(ids, " ") != "u1 u2" {
+			t.Errorf("%s: got %v", name, ids)
+		}
+	}
+}
+
 func TestT05LongLineTellsItsSizeInBoundedMemory(t *testing.T) {
 	const n = 11_000_000
 	in := line("u1") + "\n" + `{"uuid":"img","data":"` + strings.Repeat("A", n) + `"}` + "\n" + line("u2") + "\n"
