@@ -127,8 +127,9 @@ type Location struct {
 }
 
 // Attachment goes with a prompt. Exactly one of Bytes and Path is set. Kind is
-// image, file or text; Size in bytes.
+// image, file or text; Size in bytes. ID names what the host keeps of it.
 type Attachment struct {
+	ID    string `json:"id,omitempty"`
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
 	Mime  string `json:"mime,omitempty"`

@@ -15,14 +15,15 @@ import (
 	"github.com/whippletree-app/whippletree/backend/agent"
 )
 
-// Bounds of what comes in. Only chats.send may be larger than a payload: it
-// carries attachments.
+// Bounds of what comes in. Only what carries attachments may be larger than a
+// payload.
 const (
 	maxFrame    = 24 << 20
 	maxAtOnce   = 256
-	sendMethod  = "chats.send"
 	helloMethod = "host.hello"
 )
+
+var largeMethods = map[string]bool{"chats.send": true, "attachments.add": true}
 
 // Caller is the other end of a connection: Pid and UID as the kernel tells
 // them (who connected: for a page that is its shell), the rest as it said in
@@ -168,7 +169,7 @@ func (c *conn) text(data []byte) {
 	if len(r.ID) == 0 {
 		return // no other notifications are known
 	}
-	if len(data) > agent.LimitPayloadBytes && r.Method != sendMethod {
+	if len(data) > agent.LimitPayloadBytes && !largeMethods[r.Method] {
 		c.fail(r.ID, rpcFailed, &Error{Code: CodeInvalid, Message: "The request is larger than 256 KiB."})
 		return
 	}

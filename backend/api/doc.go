@@ -19,7 +19,7 @@
 // acknowledges with {"method":"ack","params":{"seq":n}} at least every 64
 // events or 256 KiB. A client that falls too far behind gets a "gap" event and
 // subscribes anew. A payload is at most 256 KiB, both ways; bigger content is
-// fetched by id. Only chats.send may be larger (attachments, 24 MiB).
+// fetched by id. Only chats.send and attachments.add may be larger (24 MiB).
 //
 // # Binary frames
 //

@@ -517,18 +517,6 @@ type OpenFileResult struct {
 	TerminalID string `json:"terminalId,omitempty"`
 }
 
-// files.* serve the composer.
-type FilesRequest struct {
-	Cwd   string `json:"cwd"`
-	Query string `json:"query,omitempty"`
-	Limit int    `json:"limit,omitempty"`
-	Dirs  bool   `json:"dirs,omitempty"` // only directories below Cwd, for the folder picker
-}
-
-type FilesResult struct {
-	Paths []string `json:"paths"`
-}
-
 // Method pairs a name with its shapes; the values are zero values of the types.
 type Method struct {
 	Name   string
@@ -598,6 +586,8 @@ var Methods = []Method{
 	{"uistate.set", UIState{}, None{}},
 	{"files.find", FilesRequest{}, FilesResult{}},
 	{"files.open", OpenFile{}, OpenFileResult{}},
+	{"attachments.add", AddAttachment{}, AttachmentResult{}},
+	{"attachments.read", ReadAttachment{}, AttachmentContent{}},
 }
 
 // Error is what a failed call answers with, in the "data" member of the

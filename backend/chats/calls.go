@@ -193,6 +193,9 @@ func (m *Manager) Remove(ctx context.Context, id string) error {
 	}
 	c.work.Wait()
 	err = m.o.Store.DeleteChat(ctx, id)
+	if err == nil {
+		m.o.Removed(id)
+	}
 	m.mu.Lock()
 	delete(m.chats, id)
 	delete(m.listed, id)

@@ -244,6 +244,7 @@ func (c *chat) applyMirror(b Mirrored) (int, error) {
 			c.tl.late++
 			continue
 		}
+		it = unattach(it)
 		if it.Type == agent.ItemUser {
 			if id := c.userRow(it); id != "" {
 				c.echoed(it)

@@ -175,9 +175,15 @@ func (c *chat) prompt() {
 		c.step(hapRefused)
 		return
 	}
-	p := agent.Prompt{Text: e.Text, Attachments: e.Attachments, ClientID: e.ClientID}
+	prompt := c.promptOf(*e)
 	c.listen()
-	c.call(l, func(ctx context.Context) (any, error) { return l.session.Prompt(ctx, p) }, func(v any, err error) {
+	c.call(l, func(ctx context.Context) (any, error) {
+		p, err := prompt()
+		if err != nil {
+			return nil, err
+		}
+		return l.session.Prompt(ctx, p)
+	}, func(v any, err error) {
 		if l != c.live || n != c.turn.n {
 			return
 		}

@@ -75,7 +75,7 @@ func (c *chat) acceptable(r SendRequest) error {
 	case r.How != "" && r.How != "queue" && r.How != "steer" && r.How != "now":
 		return Fail(CodeInvalid, "A prompt is sent as queue, steer or now, not %q.", r.How)
 	}
-	return nil
+	return c.attachable(r.Attachments)
 }
 
 // whyQueued says why a prompt waits.
@@ -233,8 +233,14 @@ func (c *chat) steer(client string, out chan sendAnswer) {
 	c.setQueue(client, model.QueueSending, "")
 	e := *c.entry(client)
 	l, n := c.live, c.turn.n
-	p := agent.Prompt{Text: e.Text, Attachments: e.Attachments, ClientID: e.ClientID}
-	c.call(l, func(ctx context.Context) (any, error) { return nil, s.Steer(ctx, p) }, func(_ any, err error) {
+	prompt := c.promptOf(e)
+	c.call(l, func(ctx context.Context) (any, error) {
+		p, err := prompt()
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.Steer(ctx, p)
+	}, func(_ any, err error) {
 		e := c.entry(client)
 		switch {
 		case e == nil:

@@ -73,6 +73,8 @@ type Options struct {
 	Publisher Publisher
 	// PrivateDir returns the empty 0700 directory of a confined chat.
 	PrivateDir func(chatID string) (string, error)
+	// Removed is called when a chat was deleted: what others keep for it can go.
+	Removed func(chatID string)
 	// MayAnswer refuses answers, policies and trust of callers that are not a
 	// person (DECISIONS 13). nil refuses all.
 	MayAnswer func(Caller) error
@@ -133,6 +135,9 @@ func (o *Options) defaults() {
 	}
 	if o.Servers == nil {
 		o.Servers = func(context.Context, string, agent.Kind) ([]agent.MCPServer, error) { return nil, nil }
+	}
+	if o.Removed == nil {
+		o.Removed = func(string) {}
 	}
 	if o.Instruction == nil {
 		o.Instruction = func(string, agent.Kind) string { return "" }

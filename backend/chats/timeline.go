@@ -96,6 +96,7 @@ func (c *chat) item(it agent.Item) {
 		}
 	}
 	now := c.now()
+	it = unattach(it)
 	if it.Type == agent.ItemUser && c.echo(it) {
 		return
 	}

@@ -22,6 +22,7 @@ func (h *Host) bind() {
 	h.bindSettings()
 	h.bindSessions()
 	h.bindHandoff()
+	h.bindComposer()
 }
 
 func (h *Host) bindHost() {
@@ -152,8 +153,12 @@ func (h *Host) bindChats() {
 		return api.ContentResult{Text: text, Next: next, Size: size}, err
 	})
 	api.Handle(s, "chats.send", func(ctx context.Context, _ *api.Caller, r api.SendPrompt) (api.SendResult, error) {
+		list, err := h.composer.keep(r.ChatID, r.Attachments)
+		if err != nil {
+			return api.SendResult{}, err
+		}
 		sent, err := h.chats.Send(ctx, chats.SendRequest{
-			ChatID: r.ChatID, ClientID: r.ClientID, Text: r.Text, Attachments: r.Attachments, How: r.How,
+			ChatID: r.ChatID, ClientID: r.ClientID, Text: r.Text, Attachments: list, How: r.How,
 		})
 		return api.SendResult{State: sent.State, Turn: sent.Turn, Note: sent.Note}, err
 	})
@@ -282,9 +287,5 @@ func (h *Host) bindSettings() {
 			return api.OpenFileResult{}, err
 		}
 		return h.openFile(ctx, r)
-	})
-	api.HandleConcurrent(s, "files.find", func(ctx context.Context, _ *api.Caller, r api.FilesRequest) (api.FilesResult, error) {
-		paths, err := findFiles(ctx, r)
-		return api.FilesResult{Paths: orEmpty(paths)}, err
 	})
 }

@@ -3,8 +3,10 @@ package host
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/whippletree-app/whippletree/backend/api"
+	"github.com/whippletree-app/whippletree/backend/attachments"
 	"github.com/whippletree-app/whippletree/backend/chats"
 	"github.com/whippletree-app/whippletree/backend/settings"
 	"github.com/whippletree-app/whippletree/backend/store"
@@ -15,11 +17,18 @@ import (
 func explain(err error) *api.Error {
 	var chat *chats.Error
 	var invalid *settings.InvalidError
+	var attached *attachments.InvalidError
 	switch {
 	case errors.As(err, &chat):
 		return &api.Error{Code: string(chat.Code), Message: chat.Message, Fix: chat.Fix, Issues: chat.Issues}
 	case errors.As(err, &invalid):
 		return &api.Error{Code: api.CodeInvalid, Message: invalid.Error(), Issues: invalid.Issues}
+	case errors.As(err, &attached):
+		return &api.Error{Code: api.CodeInvalid, Message: attached.Reason}
+	case errors.Is(err, attachments.ErrNotFound):
+		return &api.Error{Code: api.CodeNotFound, Message: "The attachment is not there any more."}
+	case errors.Is(err, syscall.ENOSPC):
+		return &api.Error{Code: api.CodeStorageFull, Message: "The disk is full: nothing was kept.", Fix: "df -h"}
 	case errors.Is(err, store.ErrNotFound):
 		return &api.Error{Code: api.CodeNotFound, Message: "It does not exist (any more)."}
 	case errors.Is(err, terminals.ErrClosed):

@@ -88,6 +88,7 @@ type Host struct {
 	handoff   *handoff.Manager
 	projects  *projects.Projects
 	observed  *observed
+	composer  *composer
 	reaped    chan struct{}
 	built     chan struct{} // closed when all of the above exist
 
@@ -215,6 +216,9 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.harnesses = newHarnesses(h, list)
 	h.offers = catalog.New(catalog.Options{Available: h.harnesses.learned, Now: h.o.Now})
 	h.people = h.newPeople(list)
+	if h.composer, err = h.newComposer(); err != nil {
+		return err
+	}
 	if h.observed, err = h.newObserved(list); err != nil {
 		return err
 	}
@@ -224,6 +228,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 			dir := filepath.Join(dirs["private"], id)
 			return dir, privateDir(dir)
 		},
+		Removed:   h.composer.removed,
 		MayAnswer: h.mayAnswer, Project: h.projects.Of, Overrides: h.overrides, Log: h.log,
 		Offers: func(harness, cwd string) (agent.Catalog, bool) {
 			e, ok := h.offers.Known(harness, cwd)
@@ -279,6 +284,7 @@ func (h *Host) background() {
 		h.env.set(h.withHome(r.Env))
 	})
 	h.observed.start()
+	h.wg.Go(h.composer.sweep)
 	h.wg.Go(func() { h.harnesses.look(h.ctx) })
 }
 

@@ -50,6 +50,9 @@ func (h *Host) Stop(ctx context.Context) error {
 			step("asking what agents offer", 8*time.Second, func(c context.Context) error { return wait(c, func() { h.offers.Close() }) })
 		}
 		step("background work", 8*time.Second, func(c context.Context) error { return wait(c, h.wg.Wait) })
+		if h.composer != nil {
+			h.composer.close()
+		}
 		if h.projects != nil {
 			h.projects.Close()
 		}

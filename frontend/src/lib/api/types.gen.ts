@@ -11,6 +11,14 @@ export interface Account {
   source?: string;
 }
 
+export interface AddAttachment {
+  chatId: string;
+  name: string;
+  mime?: string;
+  bytes?: string;
+  path?: string;
+}
+
 export interface AgentInfo {
   name: string;
   version: string;
@@ -94,12 +102,23 @@ export interface Attached {
 }
 
 export interface Attachment {
+  id?: string;
   kind: string;
   name: string;
   mime?: string;
   bytes?: string;
   path?: string;
   size?: number;
+}
+
+export interface AttachmentContent {
+  bytes: string | null;
+  next?: number;
+  size: number;
+}
+
+export interface AttachmentResult {
+  attachment: Attachment;
 }
 
 export interface Audit {
@@ -415,10 +434,14 @@ export interface FilesRequest {
   query?: string;
   limit?: number;
   dirs?: boolean;
+  fresh?: boolean;
 }
 
 export interface FilesResult {
   paths: string[] | null;
+  total?: number;
+  stale?: boolean;
+  limited?: boolean;
 }
 
 export interface FocusResult {
@@ -806,6 +829,12 @@ export interface RaiseResult {
   windows: number;
 }
 
+export interface ReadAttachment {
+  chatId: string;
+  id: string;
+  offset?: number;
+}
+
 export interface ReadDetail {
   path: string;
   from?: number;
@@ -1059,6 +1088,14 @@ export interface StoredSession {
   updatedAt: number;
   size?: number;
   model?: string;
+  startedAt?: number;
+  first?: string;
+  last?: string;
+  lastTurn?: string;
+  lastTurnEndedAt?: number;
+  usage?: Usage;
+  skippedLines?: number;
+  clockOdd?: boolean;
 }
 
 export interface SubagentInfo {
@@ -1286,4 +1323,6 @@ export interface Methods {
   'uistate.set': { params: UIState; result: None };
   'files.find': { params: FilesRequest; result: FilesResult };
   'files.open': { params: OpenFile; result: OpenFileResult };
+  'attachments.add': { params: AddAttachment; result: AttachmentResult };
+  'attachments.read': { params: ReadAttachment; result: AttachmentContent };
 }
