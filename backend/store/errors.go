@@ -25,11 +25,18 @@ type NewerError struct {
 	Path string
 	Have int // format of the file
 	Know int // newest format this program knows
+	// Backup is a copy from before the newer version changed the format, "" when
+	// there is none that this program can read.
+	Backup string
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("the database %s has format %d, written by a newer Whippletree; this one knows formats up to %d and leaves it untouched. "+
+	text := fmt.Sprintf("the database %s has format %d, written by a newer Whippletree; this one knows formats up to %d and leaves it untouched. "+
 		"Install the newer version again, or start with another WHIPPLETREE_HOME", e.Path, e.Have, e.Know)
+	if e.Backup != "" {
+		text += fmt.Sprintf(". How it was before the newer version came is kept in %s", e.Backup)
+	}
+	return text
 }
 
 // ErrNewer matches every NewerError with errors.Is.

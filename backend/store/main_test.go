@@ -79,6 +79,13 @@ func child(mode, dir string) {
 		for seq := range done {
 			fmt.Println(seq)
 		}
+	case "index": // tells each batch that it has indexed
+		s, err := OpenWith(dir, Options{Ballast: -1})
+		must(err)
+		for more := true; more; fmt.Println(more) {
+			more, err = s.indexSome(ctx)
+			must(err)
+		}
 	case "lock":
 		l, err := LockSession(dir, "h", "s", "child")
 		must(err)

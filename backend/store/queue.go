@@ -28,6 +28,20 @@ func (s *Store) SetQueueState(ctx context.Context, chatID, clientID string, stat
 	return s.Do(ctx, func(tx *Tx) error { return tx.SetQueueState(chatID, clientID, state, fault) })
 }
 
+// Requeue puts a prompt back that was accepted, with its text; ErrNotFound when it
+// was never there, ErrConflict when it waits.
+func (s *Store) Requeue(ctx context.Context, chatID string, e model.QueueEntry) error {
+	return s.DoUrgent(ctx, func(tx *Tx) error {
+		return tx.changeQueued(chatID, e.ClientID, func(old *model.QueueEntry) error {
+			if old.State != model.QueueAccepted {
+				return fmt.Errorf("the prompt is %s: %w", old.State, ErrConflict)
+			}
+			*old = e
+			return nil
+		})
+	})
+}
+
 // ClaimQueued moves an entry from queued to sending; ErrConflict when it is not
 // queued any more (edited away, removed or already taken).
 func (s *Store) ClaimQueued(ctx context.Context, chatID, clientID string) (e model.QueueEntry, err error) {

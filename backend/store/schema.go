@@ -172,7 +172,77 @@ CREATE TABLE stored (
 CREATE INDEX stored_updated ON stored(updated_at DESC, harness DESC, path DESC);
 CREATE INDEX stored_cwd ON stored(cwd, updated_at DESC);
 CREATE INDEX stored_native ON stored(harness, native_id);
-`}
+`, `
+-- What can be searched: an entry of the index for every row that has a text and
+-- changes no more. unindexed is the work that is left; both go with their row.
+CREATE TABLE documents (
+  id INTEGER PRIMARY KEY,
+  chat INTEGER NOT NULL REFERENCES chats(k) ON DELETE CASCADE,
+  item_id TEXT NOT NULL,
+  UNIQUE(chat, item_id)
+) STRICT;
+
+CREATE TABLE unindexed (
+  id INTEGER PRIMARY KEY,
+  chat INTEGER NOT NULL REFERENCES chats(k) ON DELETE CASCADE,
+  item_id TEXT NOT NULL,
+  UNIQUE(chat, item_id)
+) STRICT;
+
+CREATE VIRTUAL TABLE search USING fts5(text, content='', contentless_delete=1, tokenize='trigram', detail='none');
+
+CREATE TRIGGER rows_added AFTER INSERT ON rows WHEN NEW.settled = 1 AND NEW.open = 0 BEGIN
+  INSERT INTO unindexed(chat, item_id) VALUES(NEW.chat, NEW.item_id) ON CONFLICT DO NOTHING;
+END;
+CREATE TRIGGER rows_changed AFTER UPDATE OF settled, open, item, big ON rows WHEN NEW.settled = 1 AND NEW.open = 0 BEGIN
+  INSERT INTO unindexed(chat, item_id) VALUES(NEW.chat, NEW.item_id) ON CONFLICT DO NOTHING;
+END;
+CREATE TRIGGER rows_removed AFTER DELETE ON rows BEGIN
+  DELETE FROM documents WHERE chat = OLD.chat AND item_id = OLD.item_id;
+  DELETE FROM unindexed WHERE chat = OLD.chat AND item_id = OLD.item_id;
+END;
+CREATE TRIGGER documents_removed AFTER DELETE ON documents BEGIN
+  DELETE FROM search WHERE rowid = OLD.id;
+END;
+INSERT INTO unindexed(chat, item_id)
+  SELECT r.chat, r.item_id FROM rows r JOIN chats c ON c.k = r.chat
+  WHERE r.settled = 1 AND r.open = 0 ORDER BY c.updated_at, r.chat, r.seq;
+
+-- The text of sessions that are no chats, where the settings allow to read it.
+CREATE TABLE transcripts (
+  k INTEGER PRIMARY KEY,
+  harness TEXT NOT NULL,
+  native_id TEXT NOT NULL,
+  title TEXT NOT NULL,
+  cwd TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE(harness, native_id)
+) STRICT;
+
+CREATE TABLE said (
+  id INTEGER PRIMARY KEY,
+  transcript INTEGER NOT NULL REFERENCES transcripts(k) ON DELETE CASCADE,
+  item_id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  text TEXT NOT NULL
+) STRICT;
+CREATE INDEX said_transcript ON said(transcript);
+CREATE VIRTUAL TABLE said_search USING fts5(text, content='', contentless_delete=1, tokenize='trigram', detail='none');
+CREATE TRIGGER said_removed AFTER DELETE ON said BEGIN
+  DELETE FROM said_search WHERE rowid = OLD.id;
+END;
+
+-- What retention removed, so that a person can see it.
+CREATE TABLE removed (
+  id INTEGER PRIMARY KEY,
+  chat_id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+`, indexStep}
 
 // Format is the newest database format this program knows.
 func Format() int { return len(migrations) }
@@ -184,10 +254,22 @@ func migrate(tx *Tx, path string) error {
 		return err
 	}
 	if have > len(migrations) {
-		return &NewerError{Path: path, Have: have, Know: len(migrations)}
+		newer := &NewerError{Path: path, Have: have, Know: len(migrations)}
+		for _, b := range Backups(path) {
+			if b.Format <= len(migrations) {
+				newer.Backup = b.Path
+				break
+			}
+		}
+		return newer
 	}
 	if have == len(migrations) {
 		return nil
+	}
+	if have > 0 {
+		if err := backup(tx, path, have); err != nil {
+			return err
+		}
 	}
 	if _, err := tx.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -45,6 +45,9 @@ type Store struct {
 	commands chan *command
 	closing  chan struct{}
 	closed   chan struct{}
+	wrote    chan struct{} // something was committed since the indexer looked
+	indexed  chan struct{} // closed when the indexer has ended
+	stop     func()        // ends the indexer
 	once     sync.Once
 	closeErr error
 	full     atomic.Bool
@@ -87,13 +90,18 @@ func OpenWith(dir string, opts Options) (*Store, error) {
 		dir: dir, path: path, opts: opts,
 		commands: make(chan *command, queueLength),
 		closing:  make(chan struct{}), closed: make(chan struct{}), groupTime: groupTime,
+		wrote: make(chan struct{}, 1), indexed: make(chan struct{}),
 		ballast: ballast{path: filepath.Join(dir, "ballast"), size: opts.Ballast},
 	}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
 	s.ballast.fill()
+	s.wrote <- struct{}{} // what an earlier run left
 	go s.run()
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go s.index(ctx)
 	return s, nil
 }
 
@@ -129,6 +137,8 @@ func (s *Store) open() error {
 		}
 		_ = writer.Close()
 		switch {
+		case errors.Is(err, ErrFull):
+			return err
 		case isFull(err):
 			return fmt.Errorf("%w (%s)", ErrFull, s.path)
 		case code(err) == sqlite3.SQLITE_NOTADB, code(err) == sqlite3.SQLITE_CORRUPT:
@@ -175,6 +185,8 @@ func (s *Store) Commits() int64 { return s.commits.Load() }
 // Close writes what was sent before, and closes. It is idempotent.
 func (s *Store) Close() error {
 	s.once.Do(func() {
+		s.stop()
+		<-s.indexed
 		close(s.closing)
 		<-s.closed
 		ctx := context.Background()

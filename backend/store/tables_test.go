@@ -176,59 +176,6 @@ func TestAcknowledgementsNeverGoBack(t *testing.T) {
 	}
 }
 
-// Case T17, the index's part: 5,000 known sessions are paged, never held.
-func TestFiveThousandStoredSessions(t *testing.T) {
-	s := openTest(t, t.TempDir(), Options{})
-	files := make([]StoredFile, 5000)
-	for i := range files {
-		files[i] = StoredFile{Path: fmt.Sprintf("/h/%d.jsonl", i), Size: int64(i), Mtime: 1e18, Inode: 1 << 63, Session: agent.StoredSession{
-			Handle: agent.Handle{Harness: "h", NativeID: fmt.Sprint("n", i), Cwd: fmt.Sprint("/w/", i%10)}, Title: "title", UpdatedAt: int64(i / 3)}}
-	}
-	if err := s.PutStored(ctx, files...); err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	last := int64(1 << 60)
-	for cursor := ""; ; {
-		page, next, err := s.ListStored(ctx, "h", "", cursor, 400)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range page {
-			if seen[p.Handle.NativeID] || p.UpdatedAt > last {
-				t.Fatalf("%s twice or out of order", p.Handle.NativeID)
-			}
-			seen[p.Handle.NativeID], last = true, p.UpdatedAt
-		}
-		if cursor = next; cursor == "" {
-			break
-		}
-	}
-	if len(seen) != 5000 {
-		t.Errorf("%d sessions", len(seen))
-	}
-	if page, _, err := s.ListStored(ctx, "", "/w/3", "", 1000); err != nil || len(page) != 500 {
-		t.Errorf("%d in one folder, %v", len(page), err)
-	}
-	if n, err := s.CountStored(ctx, "h"); err != nil || n != 5000 {
-		t.Error(n, err)
-	}
-	f, err := s.StoredByID(ctx, "h", "n7")
-	if err != nil || !f.Same(7, 1e18, 1<<63) || f.Same(8, 1e18, 1<<63) {
-		t.Error(f, err)
-	}
-	if err := s.RemoveStored(ctx, "h", "/h/7.jsonl"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.StoredByPath(ctx, "h", "/h/7.jsonl"); !errors.Is(err, ErrNotFound) {
-		t.Error(err)
-	}
-	visited := 0
-	if err := s.EachStored(ctx, "", func(StoredFile) error { visited++; return nil }); err != nil || visited != 4999 {
-		t.Error(visited, err)
-	}
-}
-
 func TestFoldersAreRemembered(t *testing.T) {
 	s := openTest(t, t.TempDir(), Options{})
 	if _, err := s.Folder(ctx, "/w"); !errors.Is(err, ErrNotFound) {

@@ -20,6 +20,7 @@ type command struct {
 	ctx    context.Context
 	do     func(*Tx) error
 	urgent bool
+	quiet  bool // leaves nothing to index
 	done   func(error)
 }
 
@@ -47,8 +48,15 @@ func (s *Store) DoUrgent(ctx context.Context, do func(tx *Tx) error) error {
 }
 
 func (s *Store) wait(ctx context.Context, do func(*Tx) error, urgent bool) error {
+	return s.perform(&command{ctx: ctx, do: do, urgent: urgent})
+}
+
+// perform gives a command to the writer and waits for its answer.
+func (s *Store) perform(c *command) error {
+	ctx := c.ctx
 	answer := make(chan error, 1)
-	if err := s.enqueue(&command{ctx: ctx, do: do, urgent: urgent, done: func(err error) { answer <- err }}); err != nil {
+	c.done = func(err error) { answer <- err }
+	if err := s.enqueue(c); err != nil {
 		return err
 	}
 	select {
@@ -146,9 +154,23 @@ func (s *Store) group(first *command) {
 		s.failed(ran, err)
 		return
 	}
-	s.commits.Add(1)
+	s.committed(ran...)
 	for i, c := range ran {
 		c.done(answers[i])
+	}
+}
+
+// committed counts a transaction and wakes the indexer.
+func (s *Store) committed(list ...*command) {
+	s.commits.Add(1)
+	for _, c := range list {
+		if !c.quiet {
+			select {
+			case s.wrote <- struct{}{}:
+			default:
+			}
+			return
+		}
 	}
 }
 
@@ -199,7 +221,7 @@ func (s *Store) single(c *command) error {
 		s.tx.rollback()
 		return cerr
 	}
-	s.commits.Add(1)
+	s.committed(c)
 	return err
 }
 
