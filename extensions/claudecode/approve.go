@@ -77,6 +77,9 @@ func (s *session) request(m *wire) {
 	s.asking.Add(1)
 	go func() {
 		defer s.asking.Done()
+		if ctx.Err() != nil {
+			return // withdrawn before it was shown
+		}
 		answer := s.events.Approval(ctx, a)
 		s.answer(ctx, m.RequestID, &req, answer)
 	}()
@@ -98,7 +101,10 @@ func (s *session) answer(ctx context.Context, id string, req *toolRequest, answe
 	err := s.proc.Send(ctx, map[string]any{"type": "control_response", "response": map[string]any{
 		"subtype": "success", "request_id": id, "response": response(req, answer),
 	}})
-	if err != nil && ctx.Err() == nil {
+	s.mu.Lock()
+	alive := !s.exited && s.asked[id] == a
+	s.mu.Unlock()
+	if err != nil && alive { // otherwise the end says it all
 		s.events.Failure("approval_not_sent", "The answer did not reach Claude Code: "+err.Error())
 	}
 }

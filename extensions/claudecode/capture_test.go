@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,7 +41,11 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "error: unknown option '--thinking-display'")
 			os.Exit(1)
 		}
-		if err := playCapture(file, os.Stdin, os.Stdout); err != nil {
+		if err := tellArgv(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		if err := playCapture(file, lifeOf(os.Getenv(dieEnv)), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -61,7 +66,8 @@ type frame struct {
 
 // playCapture prints what the program printed and reads one line wherever it
 // was told something; answers get the id of the request that was really sent.
-func playCapture(file string, in io.Reader, out io.Writer) error {
+// After life frames the process is killed; a negative life has no end.
+func playCapture(file string, life int, in io.Reader, out io.Writer) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -72,6 +78,12 @@ func playCapture(file string, in io.Reader, out io.Writer) error {
 		var f frame
 		if err := json.Unmarshal(line, &f); err != nil {
 			return err
+		}
+		if f.Dir == "in" || f.Dir == "out" {
+			if life == 0 {
+				return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			life--
 		}
 		switch f.Dir {
 		case "in":
@@ -94,6 +106,9 @@ func playCapture(file string, in io.Reader, out io.Writer) error {
 				return err
 			}
 		}
+	}
+	if life == 0 {
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 	_, err = io.Copy(io.Discard, told)
 	return err

@@ -52,7 +52,7 @@ func (p *provider) confine(req agent.OpenRequest) (*launch, error) {
 	if req.Mode != "" && req.Mode != modeAsk {
 		return nil, failure(fmt.Sprintf("A confined chat has no mode %q", req.Mode))
 	}
-	if _, err := optionArgs(req); err != nil { // they are for workspace chats; a mistake in them is told all the same
+	if _, err := readOptions(req.Options); err != nil { // they are for workspace chats; a mistake in them is told all the same
 		return nil, err
 	}
 	if err := os.MkdirAll(p.host.RunDir, 0o700); err != nil {

@@ -2,54 +2,88 @@ package claudecode
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
-	"fmt"
+	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/agentkit"
 )
 
-// options are what a person may set for chats of this harness beyond what the
-// contract has, in the program's own words. Unknown names are refused.
+//go:embed options.schema.json
+var optionsJSON []byte
+
+// optionsSchema says what a person may set for chats of this harness beyond what
+// the contract has, in the program's own words. Unknown names are refused.
+var optionsSchema = agentkit.NewSchema("https://whippletree.app/claude-code.options.schema.json", optionsJSON)
+
+// options have the shape of options.schema.json.
 type options struct {
-	// AllowedTools and DisallowedTools are permission rules like Bash(git log:*).
-	AllowedTools    []string `json:"allowedTools"`
-	DisallowedTools []string `json:"disallowedTools"`
-	// AdditionalDirectories are absolute paths that tools may use too.
-	AdditionalDirectories []string `json:"additionalDirectories"`
+	AllowedTools          []string `json:"allowedTools,omitempty"`
+	DisallowedTools       []string `json:"disallowedTools,omitempty"`
+	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
+	// flagSettings go to the program as they are.
+	flagSettings
 }
 
-// optionArgs reads the options of a workspace chat. The flags take any number
-// of values: another flag has to follow.
-func optionArgs(req agent.OpenRequest) ([]string, error) {
-	if len(bytes.TrimSpace(req.Options)) == 0 {
-		return nil, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(req.Options))
-	dec.DisallowUnknownFields()
+// flagSettings are the options that are the program's settings, not flags. It
+// merges them with those of its files.
+type flagSettings struct {
+	Permissions json.RawMessage `json:"permissions,omitempty"`
+	Sandbox     json.RawMessage `json:"sandbox,omitempty"`
+}
+
+// OptionsSchema implements [agent.OptionsTeller].
+func (p *provider) OptionsSchema() json.RawMessage { return optionsSchema.JSON() }
+
+// CheckOptions implements [agent.OptionsChecker].
+func (p *provider) CheckOptions(raw json.RawMessage) []agent.Issue {
+	return optionsSchema.Check("$.options", raw)
+}
+
+func readOptions(raw json.RawMessage) (options, error) {
 	var o options
-	if err := dec.Decode(&o); err != nil {
-		return nil, fmt.Errorf("the options of Claude Code cannot be used: %w", err)
+	if issues := optionsSchema.Check("$.options", raw); len(issues) > 0 {
+		return o, failure("The options of Claude Code cannot be used: " + agentkit.Explain(issues))
 	}
-	var argv []string
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return o, nil
+	}
+	return o, json.Unmarshal(raw, &o)
+}
+
+// args are the options as flags; those that are settings are written to a
+// private file in dir, whose name is "" when there are none. A flag takes any
+// number of values: another flag has to follow.
+func (o options) args(dir string) (argv []string, file string, err error) {
 	for _, list := range []struct {
 		flag   string
 		values []string
 	}{
 		{"--allowedTools", o.AllowedTools}, {"--disallowedTools", o.DisallowedTools}, {"--add-dir", o.AdditionalDirectories},
 	} {
-		for _, v := range list.values {
-			switch {
-			case v == "" || strings.HasPrefix(v, "-"):
-				return nil, failure(fmt.Sprintf("The options of Claude Code hold %q, which cannot be a value of %s", v, list.flag))
-			case list.flag == "--add-dir" && !filepath.IsAbs(v):
-				return nil, failure(fmt.Sprintf("The folder %q in the options of Claude Code is not an absolute path", v))
-			}
-		}
 		if len(list.values) > 0 {
 			argv = append(append(argv, list.flag), list.values...)
 		}
 	}
-	return argv, nil
+	if len(o.Permissions) == 0 && len(o.Sandbox) == 0 {
+		return argv, "", nil
+	}
+	data, err := json.Marshal(o.flagSettings)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, "", err
+	}
+	file = filepath.Join(dir, "settings-"+uuid.NewString()+".json")
+	return append(argv, "--settings", file), file, os.WriteFile(file, data, 0o600)
 }
+
+var (
+	_ agent.OptionsChecker = (*provider)(nil)
+	_ agent.OptionsTeller  = (*provider)(nil)
+)

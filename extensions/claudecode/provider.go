@@ -167,8 +167,16 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 	if !knownMode(l.mode) {
 		return nil, failure(fmt.Sprintf("Claude Code has no mode %q", l.mode))
 	}
-	own, err := optionArgs(req)
+	chosen, err := readOptions(req.Options)
 	if err != nil {
+		return nil, err
+	}
+	own, file, err := chosen.args(p.host.RunDir)
+	if file != "" {
+		l.files = append(l.files, file)
+	}
+	if err != nil {
+		l.cleanUp()
 		return nil, err
 	}
 	argv := append(structuredArgs(l.mode), own...)
