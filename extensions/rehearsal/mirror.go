@@ -174,6 +174,10 @@ func (m *mirror) state() error {
 		if r.Settings != nil {
 			st.Model, st.Mode = r.Settings.Model, r.Settings.Mode
 		}
+		if r.Usage != nil {
+			u := usage(*r.Usage)
+			st.Usage = &u
+		}
 	}
 	if len(who) > 0 {
 		s := snapshot(who[len(who)-1])

@@ -59,13 +59,13 @@ func (s *session) replied(m wire.Message) {
 func (s *session) happened(m wire.Message) {
 	switch m.Event {
 	case wire.EventBlock:
-		if m.Block != nil && m.Block.ID != "" {
-			s.publish(row(*m.Block))
+		if m.Block != nil && m.Block.ID != "" && s.turnID != "" {
+			s.publish(row(*m.Block)) // nothing of a turn follows its end
 		}
 	case wire.EventAppend:
 		s.appended(m.BlockID, m.Text)
 	case wire.EventAsk:
-		if m.Ask != nil && m.Ask.ID != "" {
+		if m.Ask != nil && m.Ask.ID != "" && s.turnID != "" && s.asks[m.Ask.ID] == nil {
 			s.ask(*m.Ask)
 		}
 	case wire.EventWithdraw:
@@ -119,18 +119,22 @@ func (s *session) appended(id, text string) {
 // turn begins or ends one.
 func (s *session) turn(t wire.Turn) {
 	if t.State == wire.TurnStarted {
+		s.turnID = t.ID
 		if t.Origin == wire.OriginAgent {
 			s.own = true
 			s.events.Turn(agent.TurnEvent{Origin: agent.OriginAgent})
 		}
 		return
 	}
-	s.endTurn(turnEnd(t))
+	if t.ID == s.turnID { // an end that comes again ends no other turn
+		s.endTurn(turnEnd(t))
+	}
 }
 
 // endTurn closes what is open, then gives the turn its one end.
 func (s *session) endTurn(end agent.TurnEnd) {
 	s.settle(end.Outcome)
+	s.turnID = ""
 	if s.own {
 		s.own = false
 		s.events.Turn(agent.TurnEvent{Origin: agent.OriginAgent, End: &end})

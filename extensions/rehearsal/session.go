@@ -35,7 +35,8 @@ type session struct {
 	// used by the reader only
 	unwritten *agent.Handle // what to report once the session has a file
 	open      []*openRow
-	own       bool // a turn of the agent's own is open
+	own       bool   // a turn of the agent's own is open
+	turnID    string // of the open turn, "" between turns
 	asks      map[string]context.CancelFunc
 	asked     sync.WaitGroup
 }

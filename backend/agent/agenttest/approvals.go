@@ -49,44 +49,44 @@ func (r *Recorder) Approval(ctx context.Context, a agent.Approval) agent.Approva
 
 func (r *Recorder) checkApproval(a agent.Approval) {
 	if r.exit != nil {
-		r.violate("after_exit: approval %s came after Exit", a.ID)
+		r.violate(RuleAfterExit, "after_exit: approval %s came after Exit", a.ID)
 	}
 	if r.turn == "" {
-		r.violate("approval %s came outside a turn", a.ID)
+		r.violate(RuleApprovals, "approval %s came outside a turn", a.ID)
 	}
 	if a.ID == "" || a.Title == "" {
-		r.violate("invalid_string: approval %q has no id or no title", a.ID)
+		r.violate(RuleApprovals, "invalid_string: approval %q has no id or no title", a.ID)
 	}
 	for _, other := range r.approvals {
 		if other.Approval.ID == a.ID && !other.Done {
-			r.violate("duplicate: approval %s is pending already", a.ID)
+			r.violate(RuleApprovals, "duplicate: approval %s is pending already", a.ID)
 		}
 	}
 	if a.ItemID != "" && r.byID[a.ItemID] == nil {
-		r.violate("approval %s belongs to item %s, which was never published", a.ID, a.ItemID)
+		r.violate(RuleApprovals, "approval %s belongs to item %s, which was never published", a.ID, a.ItemID)
 	}
 	switch a.Kind {
 	case agent.ApprovalTool, agent.ApprovalPlan, agent.ApprovalMode:
 	case agent.ApprovalQuestion:
 		if len(a.Questions) == 0 {
-			r.violate("invalid_array: approval %s is a question without questions", a.ID)
+			r.violate(RuleApprovals, "invalid_array: approval %s is a question without questions", a.ID)
 		}
 	default:
-		r.violate("invalid_enum: approval %s has the kind %q", a.ID, a.Kind)
+		r.violate(RuleApprovals, "invalid_enum: approval %s has the kind %q", a.ID, a.Kind)
 	}
 	if len(a.Options) == 0 && a.Kind != agent.ApprovalQuestion {
-		r.violate("invalid_array: approval %s offers no option", a.ID)
+		r.violate(RuleApprovals, "invalid_array: approval %s offers no option", a.ID)
 	}
 	seen := map[string]bool{}
 	for _, o := range a.Options {
 		if o.ID == "" || o.Label == "" || seen[o.ID] {
-			r.violate("invalid_id: approval %s has an option without id or label, or one twice: %q", a.ID, o.ID)
+			r.violate(RuleApprovals, "invalid_id: approval %s has an option without id or label, or one twice: %q", a.ID, o.ID)
 		}
 		seen[o.ID] = true
 		switch o.Reach {
 		case "once", "session", "always":
 		default:
-			r.violate("invalid_enum: option %s of approval %s reaches %q", o.ID, a.ID, o.Reach)
+			r.violate(RuleApprovals, "invalid_enum: option %s of approval %s reaches %q", o.ID, a.ID, o.Reach)
 		}
 	}
 }
@@ -100,10 +100,10 @@ func (r *Recorder) ApprovalAcked(id string) {
 			continue
 		}
 		if !a.Approval.Acknowledges || !a.Done || a.Answer.Canceled || a.Acked {
-			r.violate("approval %s was acknowledged without an answer, twice, or though it said that it would not be", id)
+			r.violate(RuleAcks, "approval %s was acknowledged without an answer, twice, or though it said that it would not be", id)
 		}
 		a.Acked = true
 		return
 	}
-	r.violate("approval %s was acknowledged and never asked", id)
+	r.violate(RuleAcks, "approval %s was acknowledged and never asked", id)
 }

@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -13,7 +14,7 @@ import (
 // chat is an opened session with the host's part played by a test.
 type chat struct {
 	t        *testing.T
-	cfg      *ProviderConfig
+	cfg      *suite
 	provider agent.ChatProvider
 	req      agent.OpenRequest
 	rec      *Recorder
@@ -28,7 +29,7 @@ func clientID() string { return "client-" + strconv.FormatInt(lastClient.Add(1),
 
 // open opens a chat and, at the end of the test, closes it and reports every
 // broken rule and every process that is left.
-func open(t *testing.T, cfg *ProviderConfig, req agent.OpenRequest) *chat {
+func open(t *testing.T, cfg *suite, req agent.OpenRequest) *chat {
 	t.Helper()
 	c := &chat{t: t, cfg: cfg, provider: cfg.New(t), req: req, rec: NewRecorder()}
 	ctx, cancel := c.ctx()
@@ -58,8 +59,8 @@ func (c *chat) finish() {
 	if !c.closed {
 		c.close()
 	}
-	for _, v := range c.rec.Violations() {
-		c.t.Errorf("violation: %s", v)
+	for _, v := range c.rec.Broken() {
+		c.cfg.note(partOf(c.t), v.Rule, v.Text)
 	}
 }
 
@@ -74,11 +75,11 @@ func (c *chat) close() {
 	}
 	if c.group > 0 {
 		if left := members(c.group); len(left) > 0 {
-			c.t.Errorf("after Close these processes of the agent's group are left: %v", left)
+			c.cfg.note(partOf(c.t), RuleProcesses, fmt.Sprintf("these processes of the agent's group are left: %v", left))
 		}
 	}
 	if err := c.session.Close(ctx); err != nil {
-		c.t.Errorf("Close again: %v", err)
+		c.cfg.note(partOf(c.t), RuleProcesses, fmt.Sprintf("Close again: %v", err))
 	}
 }
 
@@ -90,12 +91,12 @@ type turn struct {
 }
 
 // prompt sends a prompt and returns at once.
-func (c *chat) prompt(ctx context.Context, text string) *turn {
+func (c *chat) prompt(ctx context.Context, text string, with ...agent.Attachment) *turn {
 	p := &turn{done: make(chan struct{})}
 	c.rec.BeginPrompt()
 	go func() {
 		defer close(p.done)
-		p.end, p.err = c.session.Prompt(ctx, agent.Prompt{Text: text, ClientID: clientID()})
+		p.end, p.err = c.session.Prompt(ctx, agent.Prompt{Text: text, Attachments: with, ClientID: clientID()})
 		c.rec.EndPrompt(p.end, p.err)
 	}()
 	return p

@@ -105,18 +105,25 @@ func (s *MirrorSink) Violations() []string {
 // MustWait returns when cond holds; it looks after every event.
 func (s *MirrorSink) MustWait(t *testing.T, deadline time.Duration, what string, cond func() bool) {
 	t.Helper()
-	over := time.After(deadline)
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	if s.wait(ctx, cond) != nil {
+		t.Fatalf("%s did not happen\nrows: %s", what, rowsText(s.Items()))
+	}
+}
+
+func (s *MirrorSink) wait(ctx context.Context, cond func() bool) error {
 	for {
 		s.mu.Lock()
 		changed := s.changed
 		s.mu.Unlock()
 		if cond() {
-			return
+			return nil
 		}
 		select {
 		case <-changed:
-		case <-over:
-			t.Fatalf("%s did not happen\nrows: %s", what, rowsText(s.Items()))
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

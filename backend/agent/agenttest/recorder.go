@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 )
@@ -24,7 +23,7 @@ type Recorder struct {
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed and replaced at every event
-	violations []string
+	violations []Violation
 	ready      []agent.Ready
 	rows       []*row
 	byID       map[string]*row
@@ -42,14 +41,6 @@ type Recorder struct {
 	handles    []agent.Handle
 	failures   []string
 	ends       []agent.TurnEnd // of the agent's own turns
-}
-
-type row struct {
-	item   agent.Item
-	text   strings.Builder // text or tool output as appended
-	turn   int
-	ended  bool // its turn has ended
-	chunks int
 }
 
 // Asked is one approval and what became of it.
@@ -73,10 +64,10 @@ func (r *Recorder) enter(call string) (leave func()) {
 	alone := r.inside.CompareAndSwap(false, true)
 	r.mu.Lock()
 	if !alone {
-		r.violate("%s came while another call had not returned; a provider serialises its calls", call)
+		r.violate(RuleSerialised, "%s came while another call had not returned; a provider serialises its calls", call)
 	}
 	if r.exit != nil {
-		r.violate("after_exit: %s came after Exit", call)
+		r.violate(RuleAfterExit, "after_exit: %s came after Exit", call)
 	}
 	return func() {
 		close(r.changed)
@@ -88,9 +79,9 @@ func (r *Recorder) enter(call string) (leave func()) {
 	}
 }
 
-func (r *Recorder) violate(format string, args ...any) {
+func (r *Recorder) violate(rule, format string, args ...any) {
 	if len(r.violations) < 100 {
-		r.violations = append(r.violations, fmt.Sprintf(format, args...))
+		r.violations = append(r.violations, Violation{rule, fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -103,7 +94,7 @@ func (r *Recorder) BeginPrompt() {
 
 func (r *Recorder) begin(o agent.TurnOrigin) {
 	if r.turn != "" {
-		r.violate("a turn of origin %s began while one of origin %s was open", o, r.turn)
+		r.violate(RuleOneEnd, "a turn of origin %s began while one of origin %s was open", o, r.turn)
 	}
 	r.turn = o
 	r.turns++
@@ -127,16 +118,16 @@ func (r *Recorder) checkEnd(end agent.TurnEnd) {
 	case agent.OutcomeCompleted, agent.OutcomeCanceled:
 	case agent.OutcomeFailed:
 		if end.Reason == "" || end.Text == "" {
-			r.violate("a failed turn has no reason or no text: %+v", end)
+			r.violate(RuleOneEnd, "a failed turn has no reason or no text: %+v", end)
 		}
 	default:
-		r.violate("invalid_enum: a provider cannot end a turn as %q", end.Outcome)
+		r.violate(RuleOneEnd, "invalid_enum: a provider cannot end a turn as %q", end.Outcome)
 	}
 }
 
 func (r *Recorder) end() {
 	if r.turn == "" {
-		r.violate("a turn ended that was not open")
+		r.violate(RuleOneEnd, "a turn ended that was not open")
 		return
 	}
 	for _, w := range r.rows {
@@ -144,7 +135,7 @@ func (r *Recorder) end() {
 			continue // in the background: its true end comes later
 		}
 		if w.item.Open() {
-			r.violate("item %s (%s) was still open at the end of its turn", w.item.ID, w.item.Type)
+			r.violate(RuleClosed, "item %s (%s) was still open at the end of its turn", w.item.ID, w.item.Type)
 		}
 		w.ended = true
 	}
@@ -156,14 +147,14 @@ func (r *Recorder) end() {
 func (r *Recorder) Ready(v agent.Ready) {
 	defer r.enter("Ready")()
 	if len(r.ready) > 0 {
-		r.violate("Ready came twice")
+		r.violate(RuleReady, "Ready came twice")
 	}
 	if len(r.rows) > 0 {
-		r.violate("Ready came after the first item")
+		r.violate(RuleReady, "Ready came after the first item")
 	}
 	for _, a := range v.Abilities {
 		if !a.In(agent.AllAbilities) {
-			r.violate("invalid_enum: ability %q is not known", a)
+			r.violate(RuleEvents, "invalid_enum: ability %q is not known", a)
 		}
 	}
 	if v.Handle != nil {
@@ -174,100 +165,15 @@ func (r *Recorder) Ready(v agent.Ready) {
 
 func (r *Recorder) checkHandle(h agent.Handle) {
 	if h.Harness == "" || h.NativeID == "" || !strings.HasPrefix(h.Cwd, "/") {
-		r.violate("invalid_object: handle %+v needs harness, native id and an absolute folder", h)
+		r.violate(RuleEvents, "invalid_object: handle %+v needs harness, native id and an absolute folder", h)
 	}
-}
-
-// Item implements [agent.Events].
-func (r *Recorder) Item(it agent.Item) {
-	defer r.enter("Item")()
-	if len(r.ready) == 0 {
-		r.violate("item %s came before Ready", it.ID)
-	}
-	for _, is := range agent.ValidateItem(it) {
-		r.violate("%s: item %s: %s %s", is.Code, it.ID, is.Path, is.Message)
-	}
-	if r.turn == "" {
-		r.violate("item %s (%s) came outside a turn", it.ID, it.Type)
-	}
-	if p := r.byID[it.ParentID]; it.ParentID != "" && (p == nil || p.item.Type != agent.ItemSubagent) {
-		r.violate("item %s names the parent %s, which is no sub-agent that was published", it.ID, it.ParentID)
-	}
-	w := r.byID[it.ID]
-	if w == nil {
-		w = &row{turn: r.turns}
-		r.byID[it.ID] = w
-		r.rows = append(r.rows, w)
-	} else {
-		r.checkReplace(w, it)
-	}
-	w.item = it
-	w.text.Reset()
-	w.text.WriteString(grown(it))
-}
-
-// grown is the text that appends add to.
-func grown(it agent.Item) string {
-	if it.Type == agent.ItemTool {
-		return it.Output
-	}
-	return it.Text
-}
-
-func (r *Recorder) checkReplace(w *row, it agent.Item) {
-	was := w.item
-	switch {
-	case w.ended:
-		r.violate("item %s of an ended turn was touched", it.ID)
-	case was.Type != it.Type:
-		r.violate("item %s changed its type from %s to %s", it.ID, was.Type, it.Type)
-	case was.ParentID != it.ParentID:
-		r.violate("item %s changed its parent", it.ID)
-	case was.Type == agent.ItemUser && was.Text != it.Text:
-		r.violate("the text of user row %s was changed", it.ID)
-	case !was.Open() && it.Open() && was.Type != agent.ItemPlan:
-		r.violate("invalid_transition: item %s was closed and is open again", it.ID)
-	case was.State != "" && !was.State.Open() && was.State != it.State:
-		r.violate("invalid_transition: item %s went from %s to %s", it.ID, was.State, it.State)
-	}
-	if w.chunks > 0 && !strings.HasPrefix(grown(it), w.text.String()) {
-		r.violate("item %s: the whole text does not begin with what was appended", it.ID)
-	}
-}
-
-// Append implements [agent.Events].
-func (r *Recorder) Append(id, text string) {
-	defer r.enter("Append")()
-	w := r.byID[id]
-	switch {
-	case w == nil:
-		r.violate("text was appended to item %s, which was never published", id)
-		return
-	case text == "":
-		r.violate("invalid_string: an empty text was appended to item %s", id)
-	case len(text) > agent.LimitTextBytes:
-		r.violate("text_too_long: %d bytes were appended to item %s", len(text), id)
-	case !utf8.ValidString(text):
-		r.violate("invalid_string: text appended to item %s is not UTF-8", id)
-	case w.ended:
-		r.violate("text was appended to item %s of an ended turn", id)
-	case !w.item.Open():
-		r.violate("text was appended to item %s, which is closed", id)
-	}
-	switch w.item.Type {
-	case agent.ItemText, agent.ItemReasoning, agent.ItemTool:
-	default:
-		r.violate("text was appended to item %s of type %s", id, w.item.Type)
-	}
-	w.text.WriteString(text)
-	w.chunks++
 }
 
 // Usage implements [agent.Events].
 func (r *Recorder) Usage(u agent.Usage) {
 	defer r.enter("Usage")()
 	if u.Input < 0 || u.Output < 0 || u.CacheRead < 0 || u.CacheWrite < 0 || u.Reasoning < 0 {
-		r.violate("invalid_integer: usage %+v is negative", u)
+		r.violate(RuleEvents, "invalid_integer: usage %+v is negative", u)
 	}
 	r.usages = append(r.usages, u)
 }
@@ -276,7 +182,7 @@ func (r *Recorder) Usage(u agent.Usage) {
 func (r *Recorder) Title(t string) {
 	defer r.enter("Title")()
 	if t == "" || agent.UTF16Len(t) > agent.LimitTitle {
-		r.violate("invalid_string: a title is empty or too long")
+		r.violate(RuleEvents, "invalid_string: a title is empty or too long")
 	}
 	r.titles = append(r.titles, t)
 }
@@ -288,7 +194,7 @@ func (r *Recorder) Catalog(c agent.Catalog) {
 		switch m.Tier {
 		case agent.TierSafe, agent.TierModerate, agent.TierDangerous, agent.TierPlanning:
 		default:
-			r.violate("invalid_enum: mode %s has the tier %q", m.ID, m.Tier)
+			r.violate(RuleEvents, "invalid_enum: mode %s has the tier %q", m.ID, m.Tier)
 		}
 	}
 	r.catalogs = append(r.catalogs, c)
@@ -320,11 +226,11 @@ func (r *Recorder) Turn(e agent.TurnEvent) {
 	defer r.enter("Turn")()
 	switch {
 	case e.Origin != agent.OriginAgent:
-		r.violate("a provider opens and ends turns of origin agent only, not %q", e.Origin)
+		r.violate(RuleOneEnd, "a provider opens and ends turns of origin agent only, not %q", e.Origin)
 	case e.End == nil:
 		r.begin(agent.OriginAgent)
 	case r.turn != agent.OriginAgent:
-		r.violate("a turn of the agent's own ended that was not open")
+		r.violate(RuleOneEnd, "a turn of the agent's own ended that was not open")
 	default:
 		r.checkEnd(*e.End)
 		r.end()
@@ -337,7 +243,7 @@ func (r *Recorder) Delivery(clientID string, state agent.Delivery) {
 	defer r.enter("Delivery")()
 	known := []agent.Delivery{agent.DeliveryAccepted, agent.DeliveryStarted, agent.DeliveryCompleted, agent.DeliveryDiscarded}
 	if clientID == "" || !slices.Contains(known, state) {
-		r.violate("invalid_enum: delivery %q of %q", state, clientID)
+		r.violate(RuleEvents, "invalid_enum: delivery %q of %q", state, clientID)
 	}
 	r.deliveries[clientID] = append(r.deliveries[clientID], state)
 }
@@ -352,7 +258,12 @@ func (r *Recorder) Failure(reason, detail string) {
 func (r *Recorder) Exit(e agent.Exit) {
 	defer r.enter("Exit")()
 	if r.turn == agent.OriginAgent {
-		r.violate("Exit came while a turn of the agent's own was open")
+		r.violate(RuleOneEnd, "Exit came while a turn of the agent's own was open")
+	}
+	for _, w := range r.rows {
+		if w.item.Open() && r.turn == "" {
+			r.violate(RuleClosed, "item %s (%s) was still open when the process had ended", w.item.ID, w.item.Type)
+		}
 	}
 	r.exit = &e
 }

@@ -12,7 +12,15 @@ import (
 )
 
 // Violations lists the broken rules so far, in words.
-func (r *Recorder) Violations() []string {
+func (r *Recorder) Violations() (list []string) {
+	for _, v := range r.Broken() {
+		list = append(list, v.Text)
+	}
+	return list
+}
+
+// Broken lists them with the names of the rules.
+func (r *Recorder) Broken() []Violation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.violations)
@@ -52,6 +60,37 @@ func (r *Recorder) Approvals() []Asked {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.approvals)
+}
+
+// pending are the requests that wait for an answer.
+func (r *Recorder) pending() (list []Asked) {
+	for _, a := range r.Approvals() {
+		if !a.Done {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// Turns counts those that were begun, whoever began them.
+func (r *Recorder) Turns() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.turns
+}
+
+// Usages are those reported.
+func (r *Recorder) Usages() []agent.Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.usages)
+}
+
+// Titles are those reported.
+func (r *Recorder) Titles() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.titles)
 }
 
 // ReadyEvents are the Ready calls (a good provider makes one).

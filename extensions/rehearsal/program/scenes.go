@@ -92,6 +92,7 @@ var harmless = []struct{ word, command string }{
 	{"date", "date"},
 	{"list", "ls -1"},
 	{"count", "for i in 1 2 3 4 5; do echo $i; sleep 0.2; done"},
+	{"endless", "sleep 600"},
 	{"broken", "echo 'no such prop: skull' >&2; exit 3"},
 	{"echo", "echo \"The curtain is up.\""},
 }

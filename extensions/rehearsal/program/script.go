@@ -32,6 +32,9 @@ var scenes = []struct {
 	{[]string{"long"}, false, (*stage).longScene},
 	{[]string{"fail", "error"}, false, (*stage).failScene},
 	{[]string{"wait"}, false, (*stage).waitScene},
+	{[]string{"silent"}, false, (*stage).silentScene},
+	{[]string{"ponder"}, false, (*stage).ponderScene},
+	{[]string{"errand"}, true, (*stage).errandScene},
 	{[]string{"help"}, false, (*stage).helpScene},
 }
 
@@ -169,6 +172,31 @@ func (s *stage) waitScene() error {
 	}
 	s.finish(b, "")
 	return s.hearSteers(false)
+}
+
+// silentScene begins a turn and says nothing; ponderScene and errandScene stand
+// still in a thought and in a helper. Only a stop ends them.
+func (s *stage) silentScene() error { return s.stand() }
+
+func (s *stage) ponderScene() error {
+	b := s.begin(wire.Block{Kind: wire.KindThought})
+	if err := s.stream(b, "I ponder this, and do not come to an end"); err != nil {
+		return err
+	}
+	return s.stand()
+}
+
+func (s *stage) errandScene() error {
+	out := s.begin(wire.Block{Kind: wire.KindHelper, Role: "scout", Title: "An errand without end"})
+	if err := s.speak(out.ID, "I am on my way."); err != nil {
+		return err
+	}
+	return s.stand()
+}
+
+func (s *stage) stand() error {
+	<-s.ctx.Done()
+	return s.ctx.Err()
 }
 
 func (s *stage) laterScene() error {

@@ -1,13 +1,15 @@
 package agenttest
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 )
 
 // testSetters sets everything the agent offers, and something that it does not.
-func testSetters(t *testing.T, cfg *ProviderConfig) {
+func testSetters(t *testing.T, cfg *suite) {
 	c := open(t, cfg, cfg.Open(t))
 	cats := c.rec.Catalogs()
 	if cr, ok := c.provider.(agent.Cataloger); ok {
@@ -62,7 +64,7 @@ func testSetters(t *testing.T, cfg *ProviderConfig) {
 
 // testResume: a second process continues the conversation, and the mirror of
 // it shows the rows that both turns had live.
-func testResume(t *testing.T, cfg *ProviderConfig) {
+func testResume(t *testing.T, cfg *suite) {
 	c := open(t, cfg, cfg.Open(t))
 	if cfg.Prompts.Approval != "" {
 		c.rec.Decide = firstOption
@@ -99,35 +101,59 @@ func testResume(t *testing.T, cfg *ProviderConfig) {
 	}
 }
 
-// sameRows compares rows by [agent.RowBytes], in order. Notices and errors are
-// not compared, user rows only where the provider publishes them.
+// testResumeUnknown: silence would look like a conversation that was lost.
+func testResumeUnknown(t *testing.T, s *suite) {
+	first := open(t, s, s.Open(t))
+	first.ask(s.Prompts.Text, agent.OutcomeCompleted)
+	h := *first.rec.NativeHandle()
+	first.close()
+	if s.Unstored == nil {
+		return
+	}
+	s.Unstored(t, h)
+	req := first.req
+	req.Resume = &h
+	ctx, cancel := first.ctx()
+	defer cancel()
+	rec := NewRecorder()
+	if again, err := s.New(t).Open(ctx, req, rec); err == nil {
+		_ = again.Close(ctx)
+		t.Error("a session whose file is gone was begun anew in silence")
+	}
+}
+
+// sameRows compares rows by [agent.RowBytes], in order. Notices, errors and texts
+// that were taken back are not compared, user rows only where the provider
+// publishes them.
 func sameRows(t *testing.T, live, mirror []agent.Item) {
 	t.Helper()
-	users := false
-	for _, it := range live {
-		users = users || it.Type == agent.ItemUser
+	if d := differences(compared(live, live), compared(live, mirror)); len(d) > 0 {
+		t.Error(d[0])
 	}
-	keep := func(in []agent.Item) (out []agent.Item) {
-		for _, it := range in {
-			if it.Type == agent.ItemNotice || it.Type == agent.ItemError || it.Type == agent.ItemUser && !users {
-				continue
-			}
+}
+
+// compared are the rows that are compared with those of a live chat.
+func compared(live, rows []agent.Item) (out []agent.Item) {
+	users := slices.ContainsFunc(live, func(it agent.Item) bool { return it.Type == agent.ItemUser })
+	for _, it := range shown(rows) {
+		if it.Type != agent.ItemUser || users {
 			out = append(out, it)
 		}
-		return out
 	}
-	live, mirror = keep(live), keep(mirror)
+	return out
+}
+
+// differences tells, in order, where two lists of rows are not the same.
+func differences(live, mirror []agent.Item) (list []string) {
 	for i := range max(len(live), len(mirror)) {
 		switch {
 		case i >= len(live):
-			t.Errorf("row %d is in the mirror only: %s", i, agent.RowBytes(mirror[i]))
+			list = append(list, fmt.Sprintf("row %d is in the mirror only: %s", i, agent.RowBytes(mirror[i])))
 		case i >= len(mirror):
-			t.Errorf("row %d was live only: %s", i, agent.RowBytes(live[i]))
+			list = append(list, fmt.Sprintf("row %d was live only: %s", i, agent.RowBytes(live[i])))
 		case !agent.SameRow(live[i], mirror[i]):
-			t.Errorf("row %d differs\n  live:   %s\n  mirror: %s", i, agent.RowBytes(live[i]), agent.RowBytes(mirror[i]))
-		default:
-			continue
+			list = append(list, fmt.Sprintf("row %d differs\n  live:   %s\n  mirror: %s", i, agent.RowBytes(live[i]), agent.RowBytes(mirror[i])))
 		}
-		return
 	}
+	return list
 }
