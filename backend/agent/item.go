@@ -240,5 +240,5 @@ func (it *Item) CloseAt(state ItemState, at time.Time) {
 	if it.State.Open() {
 		it.State = state
 	}
-	it.EndedAt = at.UnixMilli()
+	it.EndedAt = max(at.UnixMilli(), it.StartedAt) // never before it began
 }

@@ -549,6 +549,7 @@ var Methods = []Method{
 	{"chats.content", ContentRequest{}, ContentResult{}},
 	{"chats.send", SendPrompt{}, SendResult{}},
 	{"chats.stop", ChatRef{}, StopResult{}},
+	{"chats.restartServer", ChatRef{}, StopResult{}},
 	{"chats.set", ChatSetting{}, SettingResult{}},
 	{"chats.queue", QueueEdit{}, QueueResult{}},
 	{"chats.rewind", RewindRequest{}, None{}},

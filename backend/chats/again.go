@@ -29,7 +29,7 @@ func (c *chat) answerAgain(a *ask, who Caller, r Answer) (bool, model.ApprovalCa
 			Fix: "whippletree stop " + c.id,
 		}
 	}
-	rec := model.RecordedAnswer{ApprovalAnswer: r.Answer, By: who.By, Where: who.Where, At: c.now().UnixMilli()}
+	rec := model.RecordedAnswer{ApprovalAnswer: r.Answer, By: who.By, Where: who.Where, At: c.wall()}
 	for _, o := range a.card.Options {
 		if o.ID == r.Answer.OptionID {
 			rec.Label = o.Label

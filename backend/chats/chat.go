@@ -41,18 +41,28 @@ type chat struct {
 	previous  *link // let go of, maybe not gone yet
 	links     uint64
 	owedErr   string
+	cancels   uint64 // cancels issued so far
+	stopEnds  int64  // when the bound of stopping passes, 0: its processes are not ended
+	stopping  *model.Stopping
+	steps     int // moves that are under way
+	steering  map[string]*steering
+	read      map[string]bool // messages given in a turn that the agent began with
 	releasing *release
 	errand    *errand
 	mirrored  model.SessionState
 	catalog   *agent.Catalog
 	silent    int64
-	heard     time.Time // last event of the agent
+	heard     time.Time     // last event of the agent
+	spoke     bool          // since it was last expected to
+	suspect   bool          // the machine slept in this turn
+	awake     time.Duration // how long the machine had slept when the agent was last seen to work
 	pulsed    time.Time
 	due       [deadlines]time.Time
 	timer     *time.Timer
 	listed    model.ChatSummary
 	removed   bool
-	ending    bool // the host stops
+	ending    bool       // the host stops
+	stay      chan error // a removal that waits; gets why it cannot be
 }
 
 // extra is what this package keeps in the record beside the store's own fields.
@@ -70,7 +80,8 @@ type turn struct {
 	origin     agent.TurnOrigin
 	client     string // of the prompt
 	startedAt  int64
-	accepted   bool // the agent showed that it has the prompt
+	began      time.Time // the same, to measure from
+	accepted   bool      // the agent showed that it has the prompt
 	errorShown bool
 	implicit   bool // opened by activity, ended by silence
 	end        agent.TurnEnd
@@ -96,20 +107,6 @@ const (
 	msgEvent // v is one of the other events
 )
 
-// Deadlines of a chat; one timer serves them all and is armed only while one
-// of them is set.
-const (
-	dlFrame = iota
-	dlSave
-	dlBound
-	dlSilence
-	dlIdle
-	dlAck
-	deadlines
-)
-
-func (c *chat) now() time.Time { return c.m.o.Now() }
-
 // run is the chat's goroutine.
 func (c *chat) run() {
 	defer close(c.done)
@@ -120,7 +117,14 @@ func (c *chat) run() {
 		case <-c.timer.C:
 			c.fire()
 		}
-		if (c.ending || c.removed) && c.phase == phIdle && c.live == nil {
+		if c.ending && c.phase == phStuck { // the ledger has it: the next host tries again
+			c.live = nil
+		}
+		if c.removed && c.phase == phStuck {
+			c.removed = false
+			c.stay <- Fail(CodeBusy, "%s", c.owedErr)
+		}
+		if (c.ending || c.removed) && (c.phase == phIdle || c.phase == phStuck) && c.live == nil {
 			c.timer.Stop()
 			c.dropWaiters(Fail(CodeUnavailable, "The chat was closed."))
 			c.dropErrand(Fail(CodeUnavailable, "The chat was closed."))
@@ -195,7 +199,7 @@ func (c *chat) handle(m msg) {
 		return
 	}
 	now := c.now()
-	c.heard = now
+	c.heard, c.spoke = now, true
 	if c.silent != 0 {
 		c.silent = 0
 		c.publishDetail()
@@ -213,144 +217,6 @@ func (c *chat) handle(m msg) {
 		c.event(m.v)
 	}
 }
-
-// deadline sets one deadline; the zero time clears it.
-func (c *chat) deadline(which int, at time.Time) {
-	c.due[which] = at
-	c.arm()
-}
-
-func (c *chat) arm() {
-	var next time.Time
-	for _, at := range c.due {
-		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
-		}
-	}
-	if next.IsZero() {
-		c.timer.Stop()
-		return
-	}
-	c.timer.Reset(max(0, next.Sub(c.now())))
-}
-
-func (c *chat) fire() {
-	now := c.now()
-	var ripe [deadlines]bool
-	for i, at := range c.due {
-		if !at.IsZero() && !at.After(now) {
-			ripe[i] = true
-			c.due[i] = time.Time{}
-		}
-	}
-	if ripe[dlFrame] {
-		c.frame(now)
-	}
-	if ripe[dlSave] {
-		c.save()
-	}
-	if ripe[dlAck] {
-		c.unconfirm(now)
-	}
-	if ripe[dlBound] {
-		c.step(hapBound)
-	}
-	if ripe[dlSilence] {
-		c.quiet(now)
-	}
-	if ripe[dlIdle] {
-		c.idleOut(now)
-	}
-	c.arm()
-}
-
-// step moves the turn. It is the only place that changes the phase.
-func (c *chat) step(h happening) {
-	mv := table[c.phase][h]
-	c.phase = mv.to
-	for _, a := range mv.acts {
-		if !c.act(a) {
-			break
-		}
-	}
-	c.refresh()
-}
-
-// act does one thing of a move; false gives up the rest of it.
-func (c *chat) act(a action) bool {
-	switch a {
-	case actProbe:
-		c.startProbe()
-	case actPark:
-		c.park("")
-	case actBegin:
-		if !c.begin() { // nothing was stored: there is no turn
-			c.phase = phIdle
-			return false
-		}
-	case actOpen:
-		c.open()
-	case actPrompt:
-		c.prompt()
-	case actBeginAgent:
-		c.beginAgent()
-	case actAbort:
-		c.live.cancel(context.Canceled)
-	case actAbandon:
-		c.forget()
-	case actCancel:
-		c.cancel()
-	case actBound:
-		c.deadline(dlBound, c.now().Add(c.m.o.StopBound))
-	case actDyingBound:
-		c.deadline(dlBound, c.now().Add(min(300*time.Millisecond, c.m.o.StopBound)))
-	case actClearBound:
-		c.owedErr = ""
-		c.deadline(dlBound, time.Time{})
-	case actKill:
-		c.deadline(dlBound, time.Time{})
-		c.kill()
-	case actEnd:
-		c.end(c.turn.end)
-	case actEndCanceled:
-		c.end(c.canceledEnd())
-	case actEndKilled:
-		if c.turn.end.Outcome == agent.OutcomeCompleted {
-			c.end(c.turn.end)
-			break
-		}
-		c.end(c.canceledEnd())
-	case actEndCrashed:
-		c.end(c.crashedEnd())
-	case actEndRefused, actEndOpen:
-		c.refuse(c.turn.end)
-	case actForget:
-		c.forget()
-	case actWithdraw:
-		c.withdrawAll()
-	case actLate:
-		c.tl.late++
-	case actPump:
-		c.pump()
-	}
-	return true
-}
-
-// public is the turn's state as a window shows it.
-func (p phase) public() model.TurnState {
-	switch p {
-	case phIdle, phProbing:
-		return model.TurnIdle
-	case phOpening:
-		return model.TurnOpening
-	case phRunning, phDying:
-		return model.TurnRunning
-	}
-	return model.TurnStopping
-}
-
-// busy says that the session may still be written to by our agent.
-func (c *chat) busy() bool { return c.phase != phIdle || c.turn.open }
 
 // saveRecord stores the record, without waiting for it.
 func (c *chat) saveRecord() {

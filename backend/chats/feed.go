@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
-	"github.com/whippletree-app/whippletree/backend/model"
 	"github.com/whippletree-app/whippletree/backend/store"
 )
 
@@ -229,23 +228,5 @@ func (c *chat) agentTurn(e agent.TurnEvent) {
 	if c.turn.open && c.turn.origin == agent.OriginAgent {
 		c.turn.end = sane(*e.End)
 		c.step(hapEnded)
-	}
-}
-
-// delivered takes the fate of a message handed to the agent in a turn.
-func (c *chat) delivered(d delivery) {
-	switch d.state {
-	case agent.DeliveryAccepted, agent.DeliveryStarted, agent.DeliveryCompleted:
-		if d.clientID == c.turn.client {
-			c.evidence()
-			return
-		}
-		if e := c.entry(d.clientID); e != nil && e.State == model.QueueSending {
-			c.setQueue(d.clientID, model.QueueAccepted, "")
-		}
-	case agent.DeliveryDiscarded:
-		if e := c.entry(d.clientID); e != nil && d.clientID != c.turn.client {
-			c.setQueue(d.clientID, model.QueueFailed, "The agent discarded the message.")
-		}
 	}
 }

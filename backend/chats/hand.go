@@ -126,7 +126,7 @@ func (c *chat) startRelease(when When, hand model.Hand, about func(int), out cha
 	case when == WhenNow && (c.busy() || c.ownAsks() > 0):
 		fail(Fail(CodeBusy, "The agent is working. Continue after this turn, or stop it first."))
 		return
-	case c.phase == phStuck:
+	case c.phase == phStuck || c.phase == phShared:
 		fail(Fail(CodeBusy, "%s", c.owedErr))
 		return
 	}
@@ -302,7 +302,7 @@ func (c *chat) applyMirror(b Mirrored) (int, error) {
 		c.publish(eventRow, shown(row))
 	}
 	if fresh > 0 {
-		c.rec.UpdatedAt = c.now().UnixMilli()
+		c.rec.UpdatedAt = c.m.used()
 	}
 	c.refresh()
 	return fresh, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +25,19 @@ type link struct {
 	ready   agent.Ready
 	exit    *agent.Exit
 	rebuilt bool // the context was rebuilt from our rows
+}
+
+// session is the living, opened session; nil when there is none.
+func (c *chat) session() agent.ChatSession {
+	if c.live == nil {
+		return nil
+	}
+	select {
+	case <-c.live.opened:
+		return c.live.session
+	default:
+		return nil
+	}
 }
 
 // call runs one call to the agent beside the chat's goroutine and hands what it
@@ -55,7 +67,7 @@ func safely(do func() (any, error)) (v any, err error) {
 // open starts the agent for the turn that has begun, or goes on with the living
 // one.
 func (c *chat) open() {
-	if c.live != nil && c.live.session != nil && c.live.exit == nil {
+	if c.session() != nil && c.live.exit == nil && !(c.overslept() && c.resumable()) {
 		c.step(hapOpened)
 		return
 	}
@@ -113,53 +125,17 @@ func (c *chat) opened(l *link, err error) {
 		c.step(hapOpenFailed)
 		return
 	}
-	c.held = false
+	c.awake = c.asleep()
 	if l.exit != nil { // it died before the first prompt
 		c.turn.end = agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "crashed", Text: exitText(*l.exit)}
 		c.step(hapOpenFailed)
 		return
 	}
 	if l.rebuilt {
-		c.putRows([]model.Row{c.addRow(agent.Item{ID: "rebuilt-" + itoa(c.turn.n), Type: agent.ItemNotice, Level: agent.LevelInfo, At: c.now().UnixMilli(),
+		c.putRows([]model.Row{c.addRow(agent.Item{ID: "rebuilt-" + itoa(c.turn.n), Type: agent.ItemNotice, Level: agent.LevelInfo, At: c.wall(),
 			Text: "The agent had to be started again; its context was rebuilt from the end of this conversation."})})
 	}
 	c.step(hapOpened)
-}
-
-// explain adds to a failed start what the provider knows of why it cannot run
-// and the command that helps.
-func explain(ctx context.Context, h agent.Harness, err error) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	a, aerr := h.Provider.Availability(ctx)
-	if aerr != nil || a.Available || ctx.Err() != nil {
-		return err
-	}
-	return &unavailable{a, err}
-}
-
-type unavailable struct {
-	agent.Availability
-	cause error
-}
-
-func (u *unavailable) Error() string { return u.cause.Error() }
-func (u *unavailable) Unwrap() error { return u.cause }
-
-func openEnd(err error) agent.TurnEnd {
-	end := agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "failed", Text: "The agent could not be started."}
-	var e *Error
-	var u *unavailable
-	switch {
-	case errors.As(err, &u):
-		end.Reason, end.Fix = string(u.Reason), u.Detail
-		end.Text = "The agent could not be started: " + u.Error()
-	case errors.As(err, &e):
-		end.Text, end.Fix = e.Message, e.Fix
-	case err != nil:
-		end.Text = "The agent could not be started: " + err.Error()
-	}
-	return end
 }
 
 // prompt hands the prompt of the turn to the agent.
@@ -177,6 +153,7 @@ func (c *chat) prompt() {
 	}
 	prompt := c.promptOf(*e)
 	c.listen()
+	c.expectAnswer()
 	c.call(l, func(ctx context.Context) (any, error) {
 		p, err := prompt()
 		if err != nil {
@@ -196,63 +173,6 @@ func (c *chat) prompt() {
 		c.evidence()
 		c.step(hapEnded)
 	})
-}
-
-// sane keeps an end inside the closed set; interrupted is the host's word.
-func sane(end agent.TurnEnd) agent.TurnEnd {
-	switch end.Outcome {
-	case agent.OutcomeCompleted, agent.OutcomeCanceled:
-		return end
-	case agent.OutcomeFailed:
-		if end.Reason == "" {
-			end.Reason = "failed"
-		}
-		return end
-	}
-	return agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "failed", Text: end.Text}
-}
-
-// cancel owes one Cancel to the agent until it returns nil.
-func (c *chat) cancel() {
-	l := c.live
-	c.owedErr = ""
-	c.call(l, func(ctx context.Context) (any, error) { return nil, l.session.Cancel(ctx) }, func(_ any, err error) {
-		if l != c.live {
-			return
-		}
-		if err != nil {
-			c.owedErr = "The agent could not be stopped: " + err.Error()
-			c.publish(eventNotice, agent.Notice{Level: agent.LevelWarning, Text: c.owedErr + " Press Stop again, or its process is ended in a moment."})
-			c.step(hapCancelFailed)
-			return
-		}
-		c.step(hapCancelOK)
-	})
-}
-
-// kill ends the process group of a turn that did not stop within its bound.
-func (c *chat) kill() {
-	l := c.live
-	if l == nil {
-		c.step(hapClosed)
-		return
-	}
-	c.work.Add(1)
-	go func() {
-		defer c.work.Done()
-		err := c.m.closeSession(l)
-		c.post(msg{kind: msgCall, fn: func() {
-			if l != c.live {
-				return
-			}
-			if err != nil {
-				c.owedErr = "The agent's process could not be ended: " + err.Error() + ". Press Stop to try again."
-				c.step(hapCloseFailed)
-				return
-			}
-			c.step(hapClosed)
-		}})
-	}()
 }
 
 // forget lets go of the agent: it is closed, and every call to it awaited, in
@@ -286,6 +206,7 @@ func (c *chat) letGo(l *link, claim Claim) {
 	if c.previous == l && l.fault == nil {
 		c.previous = nil
 	}
+	c.unsteered(l)
 	if g := c.m.guard(); g != nil && l.fault == nil && c.phase == phIdle && c.live == nil {
 		g.LetGo(claim)
 	}
@@ -335,74 +256,6 @@ func (m *Manager) lastTry(l *link) error {
 		return nil
 	}
 	return m.closeSession(l)
-}
-
-// listen arms the deadline of silence for a running turn.
-func (c *chat) listen() {
-	c.heard = c.now()
-	c.deadline(dlSilence, c.heard.Add(c.m.o.SilentAfter))
-}
-
-// quiet is the end of a time without a word of the agent.
-func (c *chat) quiet(now time.Time) {
-	if !c.turn.open {
-		return
-	}
-	if next := c.heard.Add(c.m.o.SilentAfter); next.After(now) {
-		c.deadline(dlSilence, next)
-		return
-	}
-	if c.turn.implicit && c.ownAsks() == 0 {
-		c.turn.end = agent.TurnEnd{Outcome: agent.OutcomeCompleted,
-			Text: fmt.Sprintf("The agent had started this by itself and was silent for %s.", c.m.o.SilentAfter)}
-		c.step(hapEnded)
-		return
-	}
-	c.silent = c.heard.UnixMilli()
-	c.publishDetail()
-}
-
-// idleOut releases an idle agent; it is resumed at the next prompt. A confined
-// chat has nothing to resume from and keeps its process.
-func (c *chat) idleOut(time.Time) {
-	if c.phase == phIdle && c.live != nil && !c.turn.open && c.rec.Kind == agent.KindWorkspace && c.rec.Handle != nil {
-		c.forget()
-	}
-}
-
-func (c *chat) canceledEnd() agent.TurnEnd {
-	if c.ending {
-		return agent.TurnEnd{Outcome: agent.OutcomeInterrupted, Text: "Whippletree was ended while the agent was working."}
-	}
-	end := agent.TurnEnd{Outcome: agent.OutcomeCanceled}
-	if c.phase == phStuck {
-		end.Text = c.owedErr
-	}
-	return end
-}
-
-func (c *chat) crashedEnd() agent.TurnEnd {
-	end := agent.TurnEnd{Outcome: agent.OutcomeFailed, Reason: "crashed", Text: "The agent's process ended in the middle of the turn."}
-	if c.live != nil && c.live.exit != nil {
-		end.Text = exitText(*c.live.exit)
-	}
-	return end
-}
-
-func exitText(e agent.Exit) string {
-	how := fmt.Sprintf("with code %d", e.Code)
-	if e.Signal != "" {
-		how = "by " + e.Signal
-	}
-	text := "The agent's process ended " + how + "."
-	lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
-	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
-		if len(last) > 400 {
-			last = string(wholeRunes([]byte(last[:400])))
-		}
-		text += " It said: " + last
-	}
-	return text
 }
 
 func (c *chat) claim() Claim {

@@ -49,7 +49,7 @@ func (c *chat) fallBack() {
 	}
 	c.saveRecord()
 	c.putRows([]model.Row{c.addRow(agent.Item{
-		ID: "offered-" + itoa(c.turn.n), Type: agent.ItemNotice, Level: agent.LevelWarning, At: c.now().UnixMilli(), Text: text,
+		ID: "offered-" + itoa(c.turn.n), Type: agent.ItemNotice, Level: agent.LevelWarning, At: c.wall(), Text: text,
 	})})
 }
 

@@ -11,8 +11,6 @@ import (
 	"github.com/whippletree-app/whippletree/backend/store"
 )
 
-var noTime time.Time
-
 // sendWait is a Send whose answer waits for the ownership probe.
 type sendWait struct {
 	client string
@@ -33,7 +31,7 @@ func (c *chat) send(r SendRequest, out chan sendAnswer) {
 	}
 	steer := r.How == "steer" && c.turn.open && c.phase == phRunning
 	e, fresh, err := c.m.o.Store.Enqueue(c.ctx, c.id, model.QueueEntry{
-		ClientID: r.ClientID, Text: r.Text, Attachments: r.Attachments, State: model.QueueQueued, At: c.now().UnixMilli(), Steer: steer,
+		ClientID: r.ClientID, Text: r.Text, Attachments: r.Attachments, State: model.QueueQueued, At: c.wall(), Steer: steer,
 	})
 	if err != nil {
 		out <- sendAnswer{err: typed(err)}
@@ -51,6 +49,7 @@ func (c *chat) send(r SendRequest, out chan sendAnswer) {
 	}
 	c.publishQueue()
 	c.refresh()
+	c.afterSleep()
 	switch {
 	case steer:
 		c.steer(e.ClientID, out)
@@ -89,6 +88,8 @@ func (c *chat) whyQueued() string {
 		return "It waits: the agent asks for an answer first."
 	case c.phase == phStuck:
 		return "It waits: the agent's last process did not end. Press Stop to try again."
+	case c.phase == phShared:
+		return "It waits: the agent did not stop. Press Stop again, or restart its server."
 	case c.phase != phIdle:
 		return "It waits for the running turn."
 	}
@@ -147,7 +148,7 @@ func (c *chat) startProbe() {
 	c.probe++
 	n, claim, g, before := c.probe, c.claim(), c.m.guard(), c.previous
 	if g == nil {
-		c.step(hapProbeOK)
+		c.probed()
 		return
 	}
 	c.work.Add(1)
@@ -183,9 +184,19 @@ func (c *chat) startProbe() {
 				}
 				return
 			}
-			c.step(hapProbeOK)
+			c.probed()
 		}})
 	}()
+}
+
+// probed begins the turn that the probe was for. Where it cannot be stored there
+// is none.
+func (c *chat) probed() {
+	if !c.begin() {
+		c.step(hapProbeNo)
+		return
+	}
+	c.step(hapProbeOK)
 }
 
 // somethingToSend says whether what the probe was for is still to be done.
@@ -220,71 +231,6 @@ func (c *chat) dropWaiters(err error) {
 		w.answer <- sendAnswer{err: err}
 	}
 	c.waiting = nil
-}
-
-// steer gives the prompt to the running turn. Only "unavailable" falls back to
-// stop and replace; any other failure is shown and never tried again.
-func (c *chat) steer(client string, out chan sendAnswer) {
-	s, ok := c.live.session.(agent.Steerer)
-	if !ok {
-		out <- sendAnswer{sent: Sent{State: model.QueueQueued, Note: "This agent takes no message in the middle of a turn; it is sent after it."}}
-		return
-	}
-	c.setQueue(client, model.QueueSending, "")
-	e := *c.entry(client)
-	l, n := c.live, c.turn.n
-	prompt := c.promptOf(e)
-	c.call(l, func(ctx context.Context) (any, error) {
-		p, err := prompt()
-		if err != nil {
-			return nil, err
-		}
-		return nil, s.Steer(ctx, p)
-	}, func(_ any, err error) {
-		e := c.entry(client)
-		switch {
-		case e == nil:
-			out <- sendAnswer{sent: Sent{State: model.QueueAccepted, Turn: n}} // the agent said so before
-		case err == nil:
-			c.steered(e, n)
-			out <- sendAnswer{sent: Sent{State: model.QueueAccepted, Turn: n}}
-		case errors.Is(err, agent.ErrSteerUnavailable):
-			c.setQueue(client, model.QueueQueued, "")
-			c.toFront(client)
-			out <- sendAnswer{sent: Sent{State: model.QueueQueued, Note: "The turn is stopped and the message sent in its place."}}
-			if c.turn.open && c.turn.n == n && c.phase == phRunning {
-				c.stop(false)
-			}
-			c.pump()
-		default:
-			text := "The agent did not take the message: " + err.Error()
-			c.setQueue(client, model.QueueFailed, text)
-			out <- sendAnswer{sent: Sent{State: model.QueueFailed, Note: text}}
-		}
-	})
-}
-
-// steered shows an accepted message in the turn it went to.
-func (c *chat) steered(e *model.QueueEntry, n int64) {
-	if c.userRow(agent.Item{ClientID: e.ClientID}) == "" {
-		row := c.userItem(e)
-		if !c.turn.open || c.turn.n != n {
-			delete(c.tl.lines, row.ID)
-			row.Turn = n
-		}
-		c.putRows([]model.Row{row})
-	}
-	c.setQueue(e.ClientID, model.QueueAccepted, "")
-}
-
-// stop owes the running turn a cancel. hold keeps the queue back until a person
-// goes on.
-func (c *chat) stop(hold bool) Stopped {
-	if hold && c.phase != phIdle && len(c.queue) > 0 {
-		c.held = true
-	}
-	c.step(hapStop)
-	return Stopped{Turn: c.phase.public(), Err: c.owedErr}
 }
 
 func (c *chat) entry(client string) *model.QueueEntry {

@@ -90,7 +90,7 @@ func (c *chat) rule(card model.ApprovalCard, r Answer) (*model.ApprovalRule, err
 		return nil, Fail(CodeInvalid, "Only the answer %q can be remembered: it allows this once.", o.OptionID)
 	}
 	return &model.ApprovalRule{
-		ID: uuid.NewString(), Project: o.Project, Harness: c.rec.Harness, Tool: o.Tool, Pattern: o.Pattern, At: c.now().UnixMilli(),
+		ID: uuid.NewString(), Project: o.Project, Harness: c.rec.Harness, Tool: o.Tool, Pattern: o.Pattern, At: c.wall(),
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package chats
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -92,20 +93,35 @@ type Options struct {
 	Instruction func(chatID string, kind agent.Kind) string
 	Log         *slog.Logger
 
+	// Timing is what the settings say now; its zero durations mean the defaults.
+	Timing func() Timing
+	// Frozen says that a process is stopped by the system and answers nobody.
+	Frozen func(pid int) bool
+	// Asleep is how long the machine has slept since it was booted.
+	Asleep func() time.Duration
+
 	// StopBound is how long a stop may take before the group is killed (5 s),
 	// CloseBound how long one Close may take (10 s), AckBound how long an answer
-	// waits for the agent's acknowledgement (10 s), SilentAfter when a running
-	// turn is called silent (2 min), IdleAfter when an idle agent is released
-	// (10 min; negative: never), Frame the least time between two events of one
-	// row (12 ms), SaveEvery how often streaming rows are stored (250 ms).
-	StopBound, CloseBound, AckBound, SilentAfter, IdleAfter, Frame, SaveEvery time.Duration
-	Now                                                                       func() time.Time
+	// waits for the agent's acknowledgement (10 s), AnswerBound how long a prompt
+	// waits for a sign of the agent before its program is looked at (6 s), Frame
+	// the least time between two events of one row (12 ms), SaveEvery how often
+	// streaming rows are stored (250 ms).
+	StopBound, CloseBound, AckBound, AnswerBound, Frame, SaveEvery time.Duration
+	// SilentAfter and IdleAfter count where Timing is nil.
+	SilentAfter, IdleAfter time.Duration
+	// Now is read for durations (its readings are monotonic), Wall for what is
+	// stored and shown.
+	Now, Wall func() time.Time
 }
+
+// Timing: SilentAfter is when a running turn is called silent (2 min), IdleAfter
+// when an idle agent is released (10 min; negative: never).
+type Timing struct{ SilentAfter, IdleAfter time.Duration }
 
 func (o *Options) defaults() {
 	for d, v := range map[*time.Duration]time.Duration{
 		&o.StopBound: 5 * time.Second, &o.CloseBound: 10 * time.Second, &o.AckBound: 10 * time.Second,
-		&o.SilentAfter: 2 * time.Minute, &o.IdleAfter: 10 * time.Minute,
+		&o.AnswerBound: 6 * time.Second, &o.SilentAfter: 2 * time.Minute, &o.IdleAfter: 10 * time.Minute,
 		&o.Frame: 12 * time.Millisecond, &o.SaveEvery: 250 * time.Millisecond,
 	} {
 		if *d == 0 {
@@ -114,6 +130,18 @@ func (o *Options) defaults() {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Wall == nil {
+		o.Wall = time.Now
+	}
+	fixed, timing := Timing{o.SilentAfter, o.IdleAfter}, o.Timing
+	o.Timing = func() Timing {
+		t := fixed
+		if timing != nil {
+			now := timing()
+			t = Timing{cmp.Or(now.SilentAfter, t.SilentAfter), cmp.Or(now.IdleAfter, t.IdleAfter)}
+		}
+		return t
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -63,7 +63,7 @@ func (c *chat) set(name string, value json.RawMessage, out chan setAnswer) {
 		}
 		c.rec.AutoMode = nil
 		if b {
-			c.rec.AutoMode = &model.AutoMode{On: true, Since: c.now().UnixMilli()}
+			c.rec.AutoMode = &model.AutoMode{On: true, Since: c.wall()}
 		}
 		c.publishDetail()
 		done()

@@ -18,6 +18,7 @@ const (
 	phDrainOwed               // the turn ended, Cancel failed and is still owed
 	phKilling                 // the bound passed: Close is in flight
 	phStuck                   // Close failed: nothing is written until it succeeds
+	phShared                  // the bound passed, and a shared server is not ended for one chat
 	phases
 )
 
@@ -37,6 +38,9 @@ const (
 	hapCancelOK                      // Cancel returned: what ran cannot run any more
 	hapCancelFailed                  // Cancel returned an error
 	hapBound                         // the bound of stopping (or dying) passed
+	hapShared                        // the same, and the agent's server is not this chat's alone
+	hapRestart                       // a person ends the shared server
+	hapDead                          // the agent's program does not answer any more
 	hapClosed                        // Close returned: the group is gone
 	hapCloseFailed                   // Close returned an error
 	hapExit                          // the agent's process ended
@@ -50,7 +54,6 @@ type action uint8
 const (
 	actProbe       action = iota // ask the guard
 	actPark                      // nothing is sent now; answer who waits for it
-	actBegin                     // number the turn, store prompt and row
 	actOpen                      // start the agent, or go on with the living one
 	actPrompt                    // hand the prompt to the agent
 	actBeginAgent                // number a turn of the agent's own
@@ -61,10 +64,12 @@ const (
 	actDyingBound                // arm the short bound of a dying process
 	actClearBound                // nothing is owed any more
 	actKill                      // call Close
+	actRestart                   // end the server that others share
 	actEnd                       // give the turn its end, if it has none
 	actEndCanceled               // give the turn the end "canceled", if it has none
 	actEndKilled                 // the same, unless the agent had completed it
 	actEndCrashed                // give the turn the end "crashed", if it has none
+	actEndDead                   // give the turn the end "unresponsive", if it has none
 	actEndRefused                // give the turn the end "refused", mark the prompt failed
 	actEndOpen                   // give the turn the end "could not be started"
 	actForget                    // let go of the session: closed and awaited in the background
@@ -83,7 +88,9 @@ func to(p phase, acts ...action) move { return move{p, acts} }
 // table has a move for every phase and happening. "every cancel issued is
 // awaited, a new prompt waits for both the turn's end and the cancel" reads
 // from it: only phIdle reacts to hapSend, and phIdle is reached from a stop
-// only when both are settled or the process is gone.
+// only when both are settled, the process is gone, or a shared server said that
+// nothing of the turn can run any more. A happening that a phase does not react
+// to leads back to it without an action.
 var table = [phases][happenings]move{
 	phIdle: {
 		hapSend:         to(phProbing, actProbe),
@@ -98,6 +105,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phIdle),
 		hapCancelFailed: to(phIdle),
 		hapBound:        to(phIdle),
+		hapShared:       to(phIdle),
+		hapRestart:      to(phIdle),
+		hapDead:         to(phIdle),
 		hapClosed:       to(phIdle),
 		hapCloseFailed:  to(phIdle),
 		hapExit:         to(phIdle, actForget),
@@ -105,7 +115,7 @@ var table = [phases][happenings]move{
 	},
 	phProbing: {
 		hapSend:         to(phProbing),
-		hapProbeOK:      to(phOpening, actBegin, actOpen),
+		hapProbeOK:      to(phOpening, actOpen),
 		hapProbeNo:      to(phIdle, actPark),
 		hapOpened:       to(phProbing),
 		hapOpenFailed:   to(phProbing),
@@ -116,6 +126,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phProbing),
 		hapCancelFailed: to(phProbing),
 		hapBound:        to(phProbing),
+		hapShared:       to(phProbing),
+		hapRestart:      to(phProbing),
+		hapDead:         to(phProbing),
 		hapClosed:       to(phProbing),
 		hapCloseFailed:  to(phProbing),
 		hapExit:         to(phProbing, actForget),
@@ -134,6 +147,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phOpening),
 		hapCancelFailed: to(phOpening),
 		hapBound:        to(phOpening),
+		hapShared:       to(phOpening),
+		hapRestart:      to(phOpening),
+		hapDead:         to(phOpening),
 		hapClosed:       to(phOpening),
 		hapCloseFailed:  to(phOpening),
 		hapExit:         to(phOpening),
@@ -152,6 +168,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phAborting),
 		hapCancelFailed: to(phAborting),
 		hapBound:        to(phIdle, actEndCanceled, actAbandon, actPump),
+		hapShared:       to(phAborting),
+		hapRestart:      to(phAborting),
+		hapDead:         to(phAborting),
 		hapClosed:       to(phAborting),
 		hapCloseFailed:  to(phAborting),
 		hapExit:         to(phAborting),
@@ -170,6 +189,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phRunning),
 		hapCancelFailed: to(phRunning),
 		hapBound:        to(phRunning),
+		hapShared:       to(phRunning),
+		hapRestart:      to(phRunning),
+		hapDead:         to(phKilling, actEndDead, actKill),
 		hapClosed:       to(phRunning),
 		hapCloseFailed:  to(phRunning),
 		hapExit:         to(phDying, actDyingBound),
@@ -188,6 +210,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phDying),
 		hapCancelFailed: to(phDying),
 		hapBound:        to(phIdle, actEndCrashed, actForget, actPump),
+		hapShared:       to(phDying),
+		hapRestart:      to(phDying),
+		hapDead:         to(phDying),
 		hapClosed:       to(phDying),
 		hapCloseFailed:  to(phDying),
 		hapExit:         to(phDying),
@@ -206,6 +231,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phAwaitEnd),
 		hapCancelFailed: to(phOwed),
 		hapBound:        to(phKilling, actKill),
+		hapShared:       to(phShared, actClearBound, actEndCanceled),
+		hapRestart:      to(phCancelling),
+		hapDead:         to(phCancelling),
 		hapClosed:       to(phCancelling),
 		hapCloseFailed:  to(phCancelling),
 		hapExit:         to(phIdle, actClearBound, actEndCanceled, actForget, actPump),
@@ -224,6 +252,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phAwaitEnd),
 		hapCancelFailed: to(phAwaitEnd),
 		hapBound:        to(phKilling, actKill),
+		hapShared:       to(phShared, actClearBound, actEndCanceled),
+		hapRestart:      to(phAwaitEnd),
+		hapDead:         to(phAwaitEnd),
 		hapClosed:       to(phAwaitEnd),
 		hapCloseFailed:  to(phAwaitEnd),
 		hapExit:         to(phIdle, actClearBound, actEndCanceled, actForget, actPump),
@@ -242,6 +273,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phOwed),
 		hapCancelFailed: to(phOwed),
 		hapBound:        to(phKilling, actKill),
+		hapShared:       to(phShared, actClearBound, actEndCanceled),
+		hapRestart:      to(phOwed),
+		hapDead:         to(phOwed),
 		hapClosed:       to(phOwed),
 		hapCloseFailed:  to(phOwed),
 		hapExit:         to(phIdle, actClearBound, actEndCanceled, actForget, actPump),
@@ -260,6 +294,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phIdle, actClearBound, actPump),
 		hapCancelFailed: to(phDrainOwed),
 		hapBound:        to(phKilling, actKill),
+		hapShared:       to(phShared, actClearBound),
+		hapRestart:      to(phDraining),
+		hapDead:         to(phDraining),
 		hapClosed:       to(phDraining),
 		hapCloseFailed:  to(phDraining),
 		hapExit:         to(phIdle, actClearBound, actForget, actPump),
@@ -278,6 +315,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phDrainOwed),
 		hapCancelFailed: to(phDrainOwed),
 		hapBound:        to(phKilling, actKill),
+		hapShared:       to(phShared, actClearBound),
+		hapRestart:      to(phDrainOwed),
+		hapDead:         to(phDrainOwed),
 		hapClosed:       to(phDrainOwed),
 		hapCloseFailed:  to(phDrainOwed),
 		hapExit:         to(phIdle, actClearBound, actForget, actPump),
@@ -296,6 +336,9 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phKilling),
 		hapCancelFailed: to(phKilling),
 		hapBound:        to(phKilling),
+		hapShared:       to(phKilling),
+		hapRestart:      to(phKilling),
+		hapDead:         to(phKilling),
 		hapClosed:       to(phIdle, actClearBound, actEndCanceled, actForget, actPump),
 		hapCloseFailed:  to(phStuck, actClearBound, actEndCanceled),
 		hapExit:         to(phKilling),
@@ -314,9 +357,33 @@ var table = [phases][happenings]move{
 		hapCancelOK:     to(phStuck),
 		hapCancelFailed: to(phStuck),
 		hapBound:        to(phStuck),
+		hapShared:       to(phStuck),
+		hapRestart:      to(phStuck),
+		hapDead:         to(phStuck),
 		hapClosed:       to(phIdle, actForget, actPump),
 		hapCloseFailed:  to(phStuck),
 		hapExit:         to(phIdle, actForget, actPump),
 		hapKill:         to(phKilling, actKill),
+	},
+	phShared: {
+		hapSend:         to(phShared),
+		hapProbeOK:      to(phShared),
+		hapProbeNo:      to(phShared),
+		hapOpened:       to(phShared),
+		hapOpenFailed:   to(phShared),
+		hapAgentTurn:    to(phShared),
+		hapEnded:        to(phShared, actLate),
+		hapRefused:      to(phShared, actLate),
+		hapStop:         to(phShared, actCancel),
+		hapCancelOK:     to(phIdle, actForget, actPump),
+		hapCancelFailed: to(phShared),
+		hapBound:        to(phShared),
+		hapShared:       to(phShared),
+		hapRestart:      to(phKilling, actRestart),
+		hapDead:         to(phShared),
+		hapClosed:       to(phShared),
+		hapCloseFailed:  to(phShared),
+		hapExit:         to(phIdle, actForget, actPump),
+		hapKill:         to(phIdle, actForget),
 	},
 }

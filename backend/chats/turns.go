@@ -3,6 +3,7 @@ package chats
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/model"
@@ -16,11 +17,11 @@ func (c *chat) begin() bool {
 		return true // no turn
 	}
 	e := c.entry(c.sending)
-	now := c.now().UnixMilli()
+	now := c.wall()
 	c.newTurn(agent.OriginPrompt, now)
 	c.turn.client = c.sending
 	row := c.userItem(e)
-	c.rec.UpdatedAt = now
+	c.rec.UpdatedAt = c.m.used()
 	if c.rec.Title == "" {
 		c.rec.Title = trimTitle(e.Text)
 	}
@@ -58,8 +59,8 @@ func (c *chat) begin() bool {
 }
 
 func (c *chat) newTurn(origin agent.TurnOrigin, now int64) {
-	c.turn = turn{n: c.turn.n + 1, open: true, origin: origin, startedAt: now, implicit: c.turn.implicit && origin == agent.OriginAgent}
-	c.owedErr = ""
+	c.turn = turn{n: c.turn.n + 1, open: true, origin: origin, startedAt: now, began: c.now(), implicit: c.turn.implicit && origin == agent.OriginAgent}
+	c.owedErr, c.suspect = "", false
 	c.deadline(dlIdle, noTime)
 }
 
@@ -74,7 +75,7 @@ func (c *chat) userItem(e *model.QueueEntry) model.Row {
 		id = "user-" + e.ClientID + "-" + strconv.Itoa(n)
 	}
 	c.tl.byUser[e.ClientID] = id
-	row := c.addRow(agent.Item{ID: id, Type: agent.ItemUser, At: c.now().UnixMilli(), Text: e.Text, Attachments: e.Attachments, ClientID: e.ClientID})
+	row := c.addRow(agent.Item{ID: id, Type: agent.ItemUser, At: c.wall(), Text: e.Text, Attachments: e.Attachments, ClientID: e.ClientID})
 	l := &line{row: row, buf: []byte(row.Text), announced: true}
 	l.row.Text = ""
 	l.sent = len(l.buf)
@@ -84,7 +85,7 @@ func (c *chat) userItem(e *model.QueueEntry) model.Row {
 
 // beginAgent numbers a turn of the agent's own.
 func (c *chat) beginAgent() {
-	now := c.now().UnixMilli()
+	now := c.wall()
 	c.newTurn(agent.OriginAgent, now)
 	c.turn.accepted = true
 	t := store.Turn{Turn: c.turn.n, Origin: agent.OriginAgent, StartedAt: now}
@@ -123,12 +124,12 @@ func (c *chat) end(end agent.TurnEnd) {
 	}
 	c.turn.open = false
 	c.withdrawAll()
-	now := c.now()
+	now := c.turnEnded()
 	rows := c.closeLines(closedState(end.Outcome), now)
 	if row, ok := c.endRow(end); ok {
 		rows = append(rows, row)
 	}
-	c.rec.LastEnd, c.rec.UpdatedAt, c.rec.Unread = &end, now.UnixMilli(), true
+	c.rec.LastEnd, c.rec.UpdatedAt, c.rec.Unread = &end, c.m.used(), true
 	rec, id, n := c.record(), c.id, c.turn.n
 	client, accepted := c.turn.client, c.turn.accepted
 	err := c.m.o.Store.DoUrgent(c.ctx, func(tx *store.Tx) error {
@@ -155,17 +156,20 @@ func (c *chat) end(end agent.TurnEnd) {
 	c.finish(end)
 }
 
+// turnEnded is when the running turn ends: as long after its beginning as it
+// took, whatever was done to the clock.
+func (c *chat) turnEnded() time.Time {
+	return time.UnixMilli(c.turn.startedAt).Add(max(0, c.now().Sub(c.turn.began)))
+}
+
 func (c *chat) finish(end agent.TurnEnd) {
-	now := c.now()
+	now := c.turnEnded()
 	clear(c.tl.lines)
 	c.tl.dirty = nil
-	c.due[dlFrame], c.due[dlSave], c.due[dlSilence] = noTime, noTime, noTime
+	c.due[dlFrame], c.due[dlSave], c.due[dlSilence], c.due[dlAnswer] = noTime, noTime, noTime, noTime
 	c.silent = 0
 	c.sending = ""
-	if c.m.o.IdleAfter > 0 {
-		c.due[dlIdle] = now.Add(c.m.o.IdleAfter)
-	}
-	c.arm()
+	c.rest()
 	c.publish(eventTurn, TurnChanged{Turn: c.turn.n, Origin: c.turn.origin, State: model.TurnIdle, At: now.UnixMilli(), End: &end})
 }
 
@@ -192,7 +196,7 @@ func (c *chat) endRow(end agent.TurnEnd) (model.Row, bool) {
 	if _, taken := c.tl.known[id]; taken {
 		return model.Row{}, false
 	}
-	it := agent.Item{ID: id, At: c.now().UnixMilli()}
+	it := agent.Item{ID: id, At: c.wall()}
 	switch end.Outcome {
 	case agent.OutcomeFailed:
 		if c.turn.errorShown {

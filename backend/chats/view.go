@@ -107,9 +107,10 @@ func restState(s *model.ChatSummary) model.SessionState {
 
 // refresh publishes the summary when it changed.
 func (c *chat) refresh() {
-	if c.removed {
+	if c.removed || c.steps > 0 {
 		return
 	}
+	c.noteStop()
 	s := c.summary()
 	if reflect.DeepEqual(s, c.listed) {
 		return
@@ -128,10 +129,11 @@ type detail struct {
 	Abilities []agent.Ability `json:"abilities"`
 	AutoMode  *model.AutoMode `json:"autoMode"`
 	Silent    int64           `json:"silentSince"`
+	Stopping  *model.Stopping `json:"stopping"`
 }
 
 func (c *chat) publishDetail() {
-	c.publish(eventChat, detail{c.summary(), c.rec.Agent, c.rec.Abilities, c.rec.AutoMode, c.silent})
+	c.publish(eventChat, detail{c.summary(), c.rec.Agent, c.rec.Abilities, c.rec.AutoMode, c.silent, c.stopping})
 }
 
 // snapshot is the chat at its tail.
@@ -152,7 +154,7 @@ func (c *chat) snapshot(ctx context.Context) (model.Chat, error) {
 	}
 	out := model.Chat{
 		ChatSummary: c.summary(), Agent: c.rec.Agent, Abilities: c.rec.Abilities, Catalog: c.catalog, Usage: c.rec.Usage,
-		Items: rows, Total: c.tl.last, Queue: c.queueCopy(), Approvals: c.cards(), AutoMode: c.rec.AutoMode, Silent: c.silent,
+		Items: rows, Total: c.tl.last, Queue: c.queueCopy(), Approvals: c.cards(), AutoMode: c.rec.AutoMode, Silent: c.silent, Stopping: c.stopping,
 	}
 	if len(rows) > 0 {
 		out.First = rows[0].Seq

@@ -166,6 +166,10 @@ func (h *Host) bindChats() {
 		st, err := h.chats.StopTurn(ctx, r.ChatID)
 		return api.StopResult{Turn: st.Turn, Error: st.Err}, err
 	})
+	api.HandleConcurrent(s, "chats.restartServer", func(ctx context.Context, c *api.Caller, r api.ChatRef) (api.StopResult, error) {
+		st, err := h.chats.RestartServer(ctx, h.caller(c), r.ChatID)
+		return api.StopResult{Turn: st.Turn, Error: st.Err}, err
+	})
 	api.HandleConcurrent(s, "chats.set", func(ctx context.Context, c *api.Caller, r api.ChatSetting) (api.SettingResult, error) {
 		sum, notice, err := h.chats.Set(ctx, h.caller(c), r.ChatID, r.Name, r.Value)
 		return api.SettingResult{Chat: sum, Notice: notice}, err

@@ -238,8 +238,11 @@ func (h *Host) build(ctx context.Context) (err error) {
 			a := h.settings.Values().Approvals
 			return chats.Policy{Rules: a.AllowRules, AutoMode: a.AllowAutoMode}
 		},
-		SilentAfter: time.Duration(h.settings.Values().Chats.SilentAfter) * time.Second,
-		IdleAfter:   idleAfter(h.settings.Values().Chats.ReleaseIdleAfter),
+		Timing: func() chats.Timing {
+			c := h.settings.Values().Chats
+			return chats.Timing{SilentAfter: time.Duration(c.SilentAfter) * time.Second, IdleAfter: idleAfter(c.ReleaseIdleAfter)}
+		},
+		Frozen: processes.Frozen, Asleep: processes.Asleep,
 	})
 	if h.handoff, err = h.newHandoff(dirs["run"]); err != nil {
 		return err

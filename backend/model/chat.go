@@ -75,6 +75,30 @@ type Chat struct {
 	AutoMode  *AutoMode       `json:"autoMode,omitempty"`
 	Trust     string          `json:"trust,omitempty"` // trusted, untrusted
 	Silent    int64           `json:"silentSince,omitempty"`
+	Stopping  *Stopping       `json:"stopping,omitempty"`
+}
+
+// StopStep is how far a stop has got.
+type StopStep string
+
+const (
+	StopAsked  StopStep = "asked"  // the agent was asked to stop
+	StopOwed   StopStep = "owed"   // it refused: Stop asks again
+	StopEnding StopStep = "ending" // it did not stop in time: its processes are being ended
+	StopStuck  StopStep = "stuck"  // they could not be ended: Stop tries again
+	// StopShared: it did not stop in time, and its server is not ended for one
+	// chat. Stop asks again; chats.restartServer ends the server and what Ends says.
+	StopShared StopStep = "shared"
+)
+
+// Stopping tells of a stop that is not done yet. Nothing is sent meanwhile.
+type Stopping struct {
+	Step StopStep `json:"step"`
+	At   int64    `json:"at"` // since when it is this step
+	// EndsAt is when its processes are ended unless it stops before; 0: they are not.
+	EndsAt int64    `json:"endsAt,omitempty"`
+	Error  string   `json:"error,omitempty"` // why it did not stop
+	Ends   []string `json:"ends,omitempty"`  // with shared: what a restart of the server ends
 }
 
 // Row is an item with its place in the chat: Seq starts at 1 and never changes.

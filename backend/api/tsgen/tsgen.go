@@ -34,6 +34,7 @@ var Enums = map[reflect.Type][]string{
 	typ[model.TurnState]():    {"idle", "opening", "running", "stopping"},
 	typ[model.HandState]():    {"app", "releasing", "mirror", "reattaching", "unclear"},
 	typ[model.QueueState]():   {"queued", "sending", "accepted", "failed", "unknown"},
+	typ[model.StopStep]():     {"asked", "owed", "ending", "stuck", "shared"},
 	typ[model.CardState]():    {"open", "sent", "confirmed", "unconfirmed", "withdrawn", "answeredElsewhere", "refused"},
 	typ[agent.Ability]():      abilities(),
 }

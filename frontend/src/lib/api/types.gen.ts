@@ -224,6 +224,7 @@ export interface Chat {
   autoMode?: AutoMode;
   trust?: string;
   silentSince?: number;
+  stopping?: Stopping;
 }
 
 export interface ChatRef {
@@ -1070,6 +1071,16 @@ export interface StopResult {
   error?: string;
 }
 
+export type StopStep = 'asked' | 'owed' | 'ending' | 'stuck' | 'shared';
+
+export interface Stopping {
+  step: StopStep;
+  at: number;
+  endsAt?: number;
+  error?: string;
+  ends?: string[];
+}
+
 export interface StoredRequest {
   harness?: string;
   cwd?: string;
@@ -1286,6 +1297,7 @@ export interface Methods {
   'chats.content': { params: ContentRequest; result: ContentResult };
   'chats.send': { params: SendPrompt; result: SendResult };
   'chats.stop': { params: ChatRef; result: StopResult };
+  'chats.restartServer': { params: ChatRef; result: StopResult };
   'chats.set': { params: ChatSetting; result: SettingResult };
   'chats.queue': { params: QueueEdit; result: QueueResult };
   'chats.rewind': { params: RewindRequest; result: None };

@@ -29,9 +29,9 @@ describe('a summary that leaves empty fields out', () => {
   });
 
   it('takes agent, abilities, automatic mode and silence when the event carries them', () => {
-    const told = { ...full, agent: { name: 'A', version: '2' }, abilities: null, autoMode: null, silentSince: 0 };
-    expect(mergeSummary(chat, told)).toMatchObject({ agent: { version: '2' }, abilities: null, autoMode: undefined, silentSince: undefined, trust: 'trusted' });
-    expect(mergeSummary(chat, { ...told, silentSince: 77, autoMode: { on: true, answers: 3, since: 1 } })).toMatchObject({ silentSince: 77, autoMode: { answers: 3 } });
+    const told = { ...full, agent: { name: 'A', version: '2' }, abilities: null, autoMode: null, silentSince: 0, stopping: null };
+    expect(mergeSummary(chat, told)).toMatchObject({ agent: { version: '2' }, abilities: null, autoMode: undefined, silentSince: undefined, stopping: undefined, trust: 'trusted' });
+    expect(mergeSummary(chat, { ...told, silentSince: 77, autoMode: { on: true, answers: 3, since: 1 }, stopping: { step: 'owed', at: 5 } })).toMatchObject({ silentSince: 77, autoMode: { answers: 3 }, stopping: { step: 'owed' } });
   });
 });
 

@@ -11,7 +11,7 @@ const SUMMARY: Record<keyof ChatSummary, true> = {
 };
 
 /** What a chat event carries beside the summary, or all of it not. */
-export type ChatDetail = Pick<Chat, 'agent' | 'abilities'> & { autoMode: Chat['autoMode'] | null; silentSince: number };
+export type ChatDetail = Pick<Chat, 'agent' | 'abilities'> & { autoMode: Chat['autoMode'] | null; silentSince: number; stopping: Chat['stopping'] | null };
 
 export function mergeSummary(chat: Chat, told: ChatSummary & Partial<ChatDetail>): Chat {
   const rest = Object.fromEntries(Object.entries(chat).filter(([k]) => !(k in SUMMARY))) as Omit<Chat, keyof ChatSummary>;
@@ -19,6 +19,6 @@ export function mergeSummary(chat: Chat, told: ChatSummary & Partial<ChatDetail>
   const detail =
     told.agent === undefined
       ? {}
-      : { agent: told.agent, abilities: told.abilities ?? null, autoMode: told.autoMode ?? undefined, silentSince: told.silentSince || undefined };
+      : { agent: told.agent, abilities: told.abilities ?? null, autoMode: told.autoMode ?? undefined, silentSince: told.silentSince || undefined, stopping: told.stopping ?? undefined };
   return { ...rest, ...summary, ...detail };
 }
