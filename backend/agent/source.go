@@ -108,6 +108,9 @@ type Snapshot struct {
 	StartedAt    int64          `json:"startedAt,omitempty"`
 	// Supersedes names the session this process held before (/clear, /resume).
 	Supersedes string `json:"supersedes,omitempty"`
+	// Env holds the variables that locate the agent's data when it is not where the
+	// environment says ([Handle.Env]).
+	Env map[string]string `json:"env,omitempty"`
 }
 
 type Counts struct {

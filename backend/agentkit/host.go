@@ -32,6 +32,14 @@ type Host struct {
 	// get it in their request, so that probes are all that needs it. The error
 	// says why the settings cannot be used.
 	Launch func(harness string) (agent.Launch, error)
+	// Launches are the starts that a person set for a built-in harness and for the
+	// agents made of it: each may keep its data in a home of its own. nil: none.
+	Launches func(harness string) []agent.Launch
+	// OnLaunches calls f after Launches may have changed, until stop is called; nil:
+	// they never change. f must return quickly.
+	OnLaunches func(f func()) (stop func())
+	// Index remembers stored sessions; nil: harnesses keep what they know in memory.
+	Index Index
 }
 
 // LaunchOf is what a person set for a harness.

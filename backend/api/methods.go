@@ -149,16 +149,37 @@ type FocusResult struct {
 	Why        string `json:"why,omitempty"`
 }
 
+// StoredRequest: the answer comes from the index at once, and the disk is looked
+// at meanwhile. Fresh waits for that look.
 type StoredRequest struct {
 	Harness string `json:"harness,omitempty"`
 	Cwd     string `json:"cwd,omitempty"`
 	Cursor  string `json:"cursor,omitempty"`
 	Limit   int    `json:"limit,omitempty"`
+	Fresh   bool   `json:"fresh,omitempty"`
 }
 
+// StoredResult: with Checking the disk is still being looked at, and the same
+// request with Fresh may give more.
 type StoredResult struct {
 	Sessions []agent.StoredSession `json:"sessions"`
 	Next     string                `json:"next,omitempty"`
+	Checking bool                  `json:"checking,omitempty"`
+}
+
+// StoredFolders are the working folders of stored sessions, the newest first.
+type StoredFolders struct {
+	Folders  []StoredFolder `json:"folders"`
+	Checking bool           `json:"checking,omitempty"`
+}
+
+// StoredFolder is one folder with the project that it belongs to.
+type StoredFolder struct {
+	Harness   string        `json:"harness"`
+	Cwd       string        `json:"cwd"`
+	Project   model.Project `json:"project"`
+	Sessions  int           `json:"sessions"`
+	UpdatedAt int64         `json:"updatedAt"` // of the newest one
 }
 
 // chats.*
@@ -543,6 +564,7 @@ var Methods = []Method{
 	{"sessions.focus", SessionRef{}, FocusResult{}},
 	{"sessions.open", SessionRef{}, ChatResult{}},
 	{"sessions.stored", StoredRequest{}, StoredResult{}},
+	{"sessions.storedFolders", StoredRequest{}, StoredFolders{}},
 	{"chats.list", Listing{}, Chats{}},
 	{"chats.create", CreateChat{}, ChatResult{}},
 	{"chats.rows", RowsRequest{}, RowsResult{}},

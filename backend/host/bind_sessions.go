@@ -23,6 +23,7 @@ func (h *Host) bindSessions() {
 	})
 	api.HandleConcurrent(s, "sessions.open", h.openSession)
 	api.HandleConcurrent(s, "sessions.stored", h.stored)
+	api.HandleConcurrent(s, "sessions.storedFolders", h.storedFolders)
 }
 
 // openSession shows a session that was found as a chat; the same session again
@@ -40,36 +41,4 @@ func (h *Host) openSession(ctx context.Context, _ *api.Caller, r api.SessionRef)
 		Adopt: &agent.Handle{Harness: row.Key.Harness, NativeID: row.Key.ID, Cwd: row.Cwd},
 	})
 	return api.ChatResult{Chat: sum}, err
-}
-
-// stored lists conversations on disk, newest first. The cursor is the harness's
-// own when one is named; all of them together have one page each.
-func (h *Host) stored(ctx context.Context, _ *api.Caller, r api.StoredRequest) (api.StoredResult, error) {
-	if r.Limit <= 0 || r.Limit > 200 {
-		r.Limit = 50
-	}
-	res := api.StoredResult{Sessions: []agent.StoredSession{}}
-	for _, x := range h.harnesses.list {
-		imp, ok := x.Handover.(agent.Importer)
-		if !ok {
-			imp, ok = x.Provider.(agent.Importer)
-		}
-		if !ok || (r.Harness != "" && r.Harness != x.Identity.Harness) {
-			continue
-		}
-		list, next, err := imp.Stored(ctx, r.Cwd, r.Cursor, r.Limit)
-		if err != nil {
-			if r.Harness != "" {
-				return res, err
-			}
-			h.log.Warn("stored sessions", "harness", x.Identity.Harness, "err", err)
-			continue
-		}
-		res.Sessions = append(res.Sessions, list...)
-		if r.Harness != "" {
-			res.Next = next
-		}
-	}
-	res.Sessions = fit(res.Sessions)
-	return res, nil
 }

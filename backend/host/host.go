@@ -79,6 +79,8 @@ type Host struct {
 	offers    *catalog.Service
 	builtin   func(*agentkit.Host) []agent.Harness
 	kit       *agentkit.Host
+	starts    listeners
+	checks    *checks
 	chats     *chats.Manager
 	terminals *terminals.Manager
 	tabs      tabChanges
@@ -205,8 +207,9 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.kit = &agentkit.Host{
 		Home: h.o.UserHome, Env: h.env.get, DataDir: dirs["data"], CacheDir: dirs["cache"], RunDir: dirs["run"],
 		Executable: h.o.Executable, Watcher: h.watcher, Exits: h.exits, Ledger: h.ledger, Log: h.log, Now: h.o.Now,
-		Launch: h.launch,
+		Launch: h.launch, Launches: h.launches, OnLaunches: h.starts.add, Index: storedIndex{h.store},
 	}
+	h.checks = newChecks(h)
 	list := h.builtin(h.kit)
 	h.terminals = terminals.New(terminals.Options{
 		Shell: h.shell(), Home: h.o.UserHome, Env: h.withHome(shellenv.Clean(h.o.Env)), Version: h.o.Version, Exits: h.exits, Ledger: h.ledger,
@@ -325,6 +328,7 @@ func (h *Host) settingsChanged() {
 		return
 	}
 	h.harnesses.changed()
+	h.starts.tell()
 	h.leases.check()
 	h.infoChanged()
 }
