@@ -66,7 +66,9 @@ type CommandInfo struct {
 	Kind         string `json:"kind"` // command, skill
 }
 
-// Usage counts tokens; CostUSD is always an estimate.
+// Usage counts tokens; CostUSD is always an estimate. With a message or request id
+// it is that answer of the model, and the same ids again replace it; without one it
+// is all that the running (or last) turn used so far.
 type Usage struct {
 	Input      int          `json:"input"`
 	Output     int          `json:"output"`

@@ -572,6 +572,8 @@ var Methods = []Method{
 	{"chats.send", SendPrompt{}, SendResult{}},
 	{"chats.stop", ChatRef{}, StopResult{}},
 	{"chats.restartServer", ChatRef{}, StopResult{}},
+	{"chats.usage", ChatRef{}, model.ChatUsage{}},
+	{"prompts.history", PromptsRequest{}, Prompts{}},
 	{"chats.set", ChatSetting{}, SettingResult{}},
 	{"chats.queue", QueueEdit{}, QueueResult{}},
 	{"chats.rewind", RewindRequest{}, None{}},

@@ -89,6 +89,7 @@ func (c *chat) event(v any) {
 		c.rec.Usage = &e
 		c.publish(eventUsage, e)
 		c.saveRecord()
+		c.spent(e)
 	case titled:
 		if t := trimTitle(string(e)); t != "" && !c.extra.Titled && t != c.rec.Title {
 			c.rec.Title = t

@@ -6,6 +6,7 @@ import (
 	"github.com/whippletree-app/whippletree/backend/api"
 	"github.com/whippletree-app/whippletree/backend/attachments"
 	"github.com/whippletree-app/whippletree/backend/files"
+	"github.com/whippletree-app/whippletree/backend/model"
 )
 
 // readBytes is what one answer holds of a kept file; base64 makes it a third more.
@@ -34,8 +35,66 @@ func (h *Host) bindComposer() {
 		a, err := h.composer.kept.Keep(r.ChatID, attachments.New{Name: r.Name, Mime: r.Mime, Bytes: r.Bytes, Path: r.Path})
 		return api.AttachmentResult{Attachment: a}, err
 	})
+	api.HandleConcurrent(s, "prompts.history", h.history)
+	api.HandleConcurrent(s, "chats.usage", func(ctx context.Context, _ *api.Caller, r api.ChatRef) (model.ChatUsage, error) {
+		return h.chats.Usage(ctx, r.ChatID)
+	})
 	api.HandleConcurrent(s, "attachments.read", func(_ context.Context, _ *api.Caller, r api.ReadAttachment) (api.AttachmentContent, error) {
 		data, next, size, err := h.composer.kept.Read(r.ChatID, r.ID, r.Offset, readBytes)
 		return api.AttachmentContent{Bytes: data, Next: next, Size: size}, err
 	})
+}
+
+// Bounds of one answer of the history: prompts, and the chats that are looked at.
+const (
+	maxHistory      = 200
+	maxHistoryChats = 100
+	maxHistoryBytes = 128 << 10
+)
+
+// history lists what was written in the chats of one project, those used last
+// first, each text once.
+func (h *Host) history(ctx context.Context, _ *api.Caller, r api.PromptsRequest) (api.Prompts, error) {
+	root := h.projects.Of(r.Cwd).Root
+	if r.ChatID != "" {
+		sum, ok := h.chats.Summary(r.ChatID)
+		if !ok {
+			return api.Prompts{}, notFound("There is no such chat.")
+		}
+		root = sum.Project.Root
+	}
+	if r.Limit <= 0 || r.Limit > maxHistory {
+		r.Limit = maxHistory
+	}
+	out := api.Prompts{Prompts: []string{}}
+	seen, size := map[string]bool{}, 0
+	add := func(chat string) error {
+		list, err := h.store.Prompts(ctx, chat, r.Limit)
+		for _, text := range list {
+			if seen[text] || len(out.Prompts) >= r.Limit || size+len(text) > maxHistoryBytes {
+				continue
+			}
+			seen[text] = true
+			size += len(text)
+			out.Prompts = append(out.Prompts, text)
+		}
+		return err
+	}
+	// The chat's own come first, whatever was used meanwhile.
+	if r.ChatID != "" {
+		if err := add(r.ChatID); err != nil {
+			return out, err
+		}
+	}
+	looked := 0
+	for _, c := range h.chats.List() {
+		if c.ID == r.ChatID || c.Project.Root != root || len(out.Prompts) >= r.Limit || looked >= maxHistoryChats {
+			continue
+		}
+		looked++
+		if err := add(c.ID); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }

@@ -24,10 +24,12 @@ type General struct {
 	Language    string  `json:"language"`
 }
 
-// Chats: ReleaseIdleAfter in minutes (0 never), SilentAfter in seconds.
+// Chats: ReleaseIdleAfter in minutes (0 never), SilentAfter in seconds; SendWith is
+// enter or ctrlEnter.
 type Chats struct {
-	ReleaseIdleAfter int `json:"releaseIdleAfter"`
-	SilentAfter      int `json:"silentAfter"`
+	ReleaseIdleAfter int    `json:"releaseIdleAfter"`
+	SilentAfter      int    `json:"silentAfter"`
+	SendWith         string `json:"sendWith"`
 }
 
 // Terminal: Scrollback in lines; ClipboardWrite is never, ask or always.

@@ -346,10 +346,10 @@ func (e *engine) currentUsage() wire.Usage {
 func (e *engine) countUsage(s *stage) wire.Usage {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.usage.Input += 12 + s.heard/4
-	e.usage.Output += s.said / 4
-	e.usage.Reasoning += s.thought / 4
-	e.usage.Context = min(e.usage.Input+e.usage.Output+e.usage.Reasoning+1800, e.usage.ContextMax)
+	e.usage.Input = 12 + s.heard/4
+	e.usage.Output = s.said / 4
+	e.usage.Reasoning = s.thought / 4
+	e.usage.Context = min(max(e.usage.Context, 1800)+e.usage.Input+e.usage.Output+e.usage.Reasoning, e.usage.ContextMax)
 	return e.usage
 }
 

@@ -267,6 +267,15 @@ export interface ChatSummary {
   archived?: boolean;
 }
 
+export interface ChatUsage {
+  total: Usage;
+  turns: TurnUsage[] | null;
+  count: number;
+  context?: ContextUse;
+  windows?: PlanWindow[];
+  estimate?: boolean;
+}
+
 export interface Chats {
   chats: ChatSummary[] | null;
   next?: string;
@@ -767,6 +776,16 @@ export interface ProjectStart {
   source: string;
 }
 
+export interface Prompts {
+  prompts: string[] | null;
+}
+
+export interface PromptsRequest {
+  chatId?: string;
+  cwd?: string;
+  limit?: number;
+}
+
 export interface Question {
   id: string;
   header?: string;
@@ -1238,6 +1257,13 @@ export type TurnOrigin = 'prompt' | 'agent';
 
 export type TurnState = 'idle' | 'opening' | 'running' | 'stopping';
 
+export interface TurnUsage {
+  turn: number;
+  startedAt?: number;
+  endedAt?: number;
+  usage: Usage;
+}
+
 export interface UIState {
   key: string;
   value: unknown | null;
@@ -1298,6 +1324,8 @@ export interface Methods {
   'chats.send': { params: SendPrompt; result: SendResult };
   'chats.stop': { params: ChatRef; result: StopResult };
   'chats.restartServer': { params: ChatRef; result: StopResult };
+  'chats.usage': { params: ChatRef; result: ChatUsage };
+  'prompts.history': { params: PromptsRequest; result: Prompts };
   'chats.set': { params: ChatSetting; result: SettingResult };
   'chats.queue': { params: QueueEdit; result: QueueResult };
   'chats.rewind': { params: RewindRequest; result: None };
