@@ -20,6 +20,10 @@ type chain struct {
 	of      map[string][]string // message id -> records
 	results map[string][]string // record -> tool results that hang on it
 	leaf    string              // where the newest last-prompt record points
+	// rewound is set once a person went back; the records before from that hang
+	// on the leaf were taken back then.
+	rewound bool
+	from    int
 	last    string
 }
 
@@ -32,8 +36,11 @@ func newChain() *chain {
 
 // add takes the next record of the file.
 func (c *chain) add(r *record) {
-	if r.Type == "last-prompt" && r.LeafUUID != "" {
+	if r.Type == "last-prompt" && (r.LeafUUID != "" || r.Rewound) {
 		c.leaf = r.LeafUUID
+		if r.Rewound {
+			c.rewound, c.from = true, len(c.order)
+		}
 		return
 	}
 	if r.UUID == "" || r.IsSidechain {
@@ -77,11 +84,12 @@ func (c *chain) add(r *record) {
 // it along the newest records.
 func (c *chain) path() map[string]bool {
 	leaf := c.leaf
-	if _, known := c.parent[leaf]; !known {
+	if _, known := c.parent[leaf]; !known && !(c.rewound && leaf == "") {
 		leaf = c.last
 	}
-	for _, id := range c.order { // what came after the leaf, in file order
-		if p := c.parent[id]; p == leaf && p != "" {
+	for _, id := range c.order[c.from:] { // what came after the leaf, in file order
+		// Behind a way back to the beginning a new beginning counts.
+		if p := c.parent[id]; p == leaf && (p != "" || c.rewound) {
 			leaf = id
 		}
 	}

@@ -237,8 +237,9 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 	return l, nil
 }
 
-// workspaceEnv switches the task list on: without it the default model has none.
-var workspaceEnv = map[string]string{"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
+// workspaceEnv switches the task list on, without which the default model has
+// none, and the copies of files before they are changed.
+var workspaceEnv = map[string]string{"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", checkpoints: "1"}
 
 func merged(a, b map[string]string) map[string]string {
 	out := map[string]string{}

@@ -50,6 +50,7 @@ type record struct {
 
 	// side records of the transcript
 	LeafUUID       string `json:"leafUuid"`
+	Rewound        bool   `json:"rewound"` // LeafUUID is where the conversation goes on, "" at its beginning
 	LastPrompt     string `json:"lastPrompt"`
 	CustomTitle    string `json:"customTitle"`
 	AITitle        string `json:"aiTitle"`

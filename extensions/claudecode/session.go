@@ -48,6 +48,8 @@ type session struct {
 	catalog agent.Catalog
 	current agent.Settings
 	spent   agent.Usage // of the last turn
+	// saidLast is the person's newest message in this process.
+	saidLast string
 }
 
 // turn is open until its end was sent. canceling is set once a stop was asked.
@@ -79,6 +81,7 @@ func (s *session) publish(it agent.Item) {
 	if it.Type == agent.ItemUser {
 		s.mu.Lock()
 		it.ClientID = s.clients[it.ID]
+		s.saidLast = it.ID
 		s.mu.Unlock()
 	}
 	s.events.Item(it)
@@ -194,7 +197,11 @@ func (l *launch) abilities() []agent.Ability {
 	if l.confined {
 		return list
 	}
-	return append(list, agent.AbilitySubagents, agent.AbilityModes, agent.AbilityCommands, agent.AbilityTerminal, agent.AbilityFork)
+	list = append(list, agent.AbilitySubagents, agent.AbilityModes, agent.AbilityCommands, agent.AbilityTerminal, agent.AbilityFork)
+	if l.version.atLeast(rewindSince) {
+		list = append(list, agent.AbilityRewind)
+	}
+	return list
 }
 
 // messageNamespace makes the uuid of a message from its client id, so that the
