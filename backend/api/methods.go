@@ -366,7 +366,9 @@ type HandoffRequest struct {
 	ChatID string `json:"chatId"`
 	// Place is app (a tab here) or the id of a terminal app; "" = default.
 	Place string `json:"place,omitempty"`
-	// When: now (idle only), afterTurn, stop (stop and continue).
+	// When: now (idle only), afterTurn, stop (stop and continue). With afterTurn and
+	// a running turn the answer comes at once: hand.pending says what will happen,
+	// handoff.withdraw takes it back.
 	When string `json:"when,omitempty"`
 	// Open=false releases and only prints the command.
 	PrintOnly bool `json:"printOnly,omitempty"`
@@ -595,6 +597,7 @@ var Methods = []Method{
 	{"handoff.preview", ChatRef{}, model.HandoffPreview{}},
 	{"handoff.toTerminal", HandoffRequest{}, HandoffResult{}},
 	{"handoff.takeBack", TakeBack{}, HandResult{}},
+	{"handoff.withdraw", ChatRef{}, HandResult{}},
 	{"terminals.list", None{}, Terminals{}},
 	{"terminals.create", CreateTerminal{}, TerminalResult{}},
 	{"terminals.attach", AttachTerminal{}, Attached{}},

@@ -2,6 +2,7 @@ package chats
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -35,10 +36,26 @@ type Released struct {
 	Hand     model.Hand
 }
 
+// Letting is how a chat lets go of its session. Its functions are called on the
+// chat's goroutine and may be nil.
+type Letting struct {
+	When When
+	// Hand is the chat's from when the agent is let go of. Waiting is its hand
+	// until then while a turn still runs; without a state it is Hand at once.
+	Hand, Waiting model.Hand
+	// Begun tells that it was begun and whether a turn is waited for.
+	Begun func(waits bool)
+	// About is called with the agent's pid (0: none lives) right before it is let
+	// go of.
+	About func(pid int)
+}
+
+// ErrWithdrawn ends a release that a person took back while it waited.
+var ErrWithdrawn = errors.New("the hand-over was withdrawn")
+
 // release is a session on its way out of the app.
 type release struct {
-	when   When
-	about  func(pid int) // called right before the agent is let go of
+	Letting
 	pid    int
 	closed bool
 	out    chan releaseAnswer // buffered
@@ -57,12 +74,18 @@ func (r *release) advance(c *chat) {
 		return
 	}
 	if !r.closed {
+		if c.ending && c.rec.Hand.Pending != nil {
+			return // the next host tells that it did not come to it
+		}
 		r.closed = true
+		c.handed(r.Hand)
+		c.saveRecord()
+		c.refresh()
 		if c.live != nil {
 			r.pid = c.live.ready.Pid
 		}
-		if r.about != nil {
-			r.about(r.pid)
+		if r.About != nil {
+			r.About(r.pid)
 		}
 		c.forget()
 	}
@@ -111,7 +134,7 @@ func (c *chat) inspect() Released {
 }
 
 // startRelease begins a release, or says why not.
-func (c *chat) startRelease(when When, hand model.Hand, about func(int), out chan releaseAnswer) {
+func (c *chat) startRelease(l Letting, out chan releaseAnswer) {
 	fail := func(err error) { out <- releaseAnswer{err: err} }
 	switch {
 	case c.releasing != nil:
@@ -123,35 +146,42 @@ func (c *chat) startRelease(when When, hand model.Hand, about func(int), out cha
 	case !handApp(c.rec.Hand):
 		fail(Fail(CodeNotOwner, "The session is not the app's now."))
 		return
-	case when == WhenNow && (c.busy() || c.ownAsks() > 0):
+	case l.When == WhenNow && (c.busy() || c.ownAsks() > 0):
 		fail(Fail(CodeBusy, "The agent is working. Continue after this turn, or stop it first."))
 		return
 	case c.phase == phStuck || c.phase == phShared:
 		fail(Fail(CodeBusy, "%s", c.owedErr))
 		return
 	}
-	c.releasing = &release{when: when, about: about, out: out}
-	c.rec.Hand = hand
+	c.releasing = &release{Letting: l, out: out}
+	waits := c.busy() && l.Waiting.State != ""
+	if waits {
+		c.handed(l.Waiting)
+	} else {
+		c.handed(l.Hand)
+	}
 	c.saveRecord()
 	c.refresh()
-	if when == WhenStop && c.busy() {
+	if l.Begun != nil {
+		l.Begun(waits)
+	}
+	if l.When == WhenStop && c.busy() {
 		c.stop(false)
 	}
 	c.releasing.advance(c)
 }
 
-// Release lets go of a chat's session: it waits as when says, keeps the queue
+// Release lets go of a chat's session: it waits as l.When says, keeps the queue
 // back, closes the agent and returns once its process group is gone. The chat
-// stays in the hand's state until SetHand, also when ctx ends the waiting. about,
-// which may be nil, is called with the agent's pid (0: none lives) right before
-// it is closed.
-func (m *Manager) Release(ctx context.Context, chatID string, when When, hand model.Hand, about func(pid int)) (Released, error) {
+// stays in the hand's state until SetHand, also when ctx ends the waiting.
+// ErrWithdrawn when a person took it back while it waited.
+func (m *Manager) Release(ctx context.Context, chatID string, l Letting) (Released, error) {
 	c, err := m.chat(ctx, chatID)
 	if err != nil {
 		return Released{}, err
 	}
 	out := make(chan releaseAnswer, 1)
-	if err := c.do(ctx, func() { c.startRelease(when, hand, about, out) }); err != nil {
+	if err := c.do(ctx, func() { c.startRelease(l, out) }); err != nil {
 		return Released{}, err
 	}
 	select {
@@ -162,6 +192,20 @@ func (m *Manager) Release(ctx context.Context, chatID string, when When, hand mo
 	case <-ctx.Done():
 		return Released{}, context.Cause(ctx)
 	}
+}
+
+// Withdraw takes back a release that waits for the running turn; the chat is the
+// app's as if nothing had been asked. ErrConflict when none waits any more.
+func (m *Manager) Withdraw(ctx context.Context, chatID string) error {
+	return m.with(ctx, chatID, func(c *chat) error {
+		if c.rec.Hand.Pending == nil {
+			return Fail(CodeConflict, "No hand-over waits for the end of a turn any more.")
+		}
+		if c.releasing != nil {
+			c.releasing.finish(c, ErrWithdrawn)
+		}
+		return c.setHand(model.Hand{State: model.HandApp, Since: c.wall()}, nil)
+	})
 }
 
 // SetHand says where the session is now. HandApp gives it back to the chat,
@@ -190,8 +234,9 @@ func (c *chat) setHand(hand model.Hand, tip *agent.Handle) error {
 	if tip != nil {
 		c.named(*tip)
 	}
-	if !reflect.DeepEqual(c.rec.Hand, hand) {
-		c.rec.Hand = hand
+	was := c.rec.Hand
+	c.handed(hand)
+	if !reflect.DeepEqual(c.rec.Hand, was) {
 		rec := c.record()
 		if err := c.m.o.Store.DoUrgent(c.ctx, func(tx *store.Tx) error { return tx.PutChat(rec) }); err != nil {
 			return typed(err)
@@ -200,6 +245,13 @@ func (c *chat) setHand(hand model.Hand, tip *agent.Handle) error {
 	c.refresh()
 	c.pump()
 	return nil
+}
+
+// handed takes a new hand. Branches are the transcript's, whoever holds it: what
+// the mirror told of them stays.
+func (c *chat) handed(hand model.Hand) {
+	hand.Branches = c.rec.Hand.Branches
+	c.rec.Hand = hand
 }
 
 // Inspect tells what handing a chat over needs to know.

@@ -22,6 +22,7 @@ func (c *chat) begin() bool {
 	c.turn.client = c.sending
 	row := c.userItem(e)
 	c.rec.UpdatedAt = c.m.used()
+	c.rec.Hand.Note = "" // what happened to the hand-over is seen by now
 	if c.rec.Title == "" {
 		c.rec.Title = trimTitle(e.Text)
 	}

@@ -95,13 +95,16 @@ func (m *Manager) yield(chatID string, h agent.Harness, o agent.Ownership, livin
 		hand.Note = fmt.Sprintf("Process %d opened this session while the app was using it. A running turn is finished, then the app only watches.", o.Pid)
 	}
 	m.spawn(func() {
+		// A hand-over that only waits for the turn is overtaken: the session is in a
+		// terminal already.
+		_ = m.o.Chats.Withdraw(m.ctx, chatID)
 		w := m.ward(chatID)
 		done, err := w.pass(m.ctx)
 		if err != nil {
 			return
 		}
 		defer done()
-		rel, err := m.o.Chats.Release(m.ctx, chatID, chats.WhenAfterTurn, hand, nil)
+		rel, err := m.o.Chats.Release(m.ctx, chatID, chats.Letting{When: chats.WhenAfterTurn, Hand: hand})
 		if err != nil {
 			m.o.Log.Warn("a chat could not be made a mirror", "chat", chatID, "err", err)
 			return

@@ -72,16 +72,30 @@ func (m *Manager) Start(ctx context.Context) error {
 		}
 		switch s.Hand.State {
 		case model.HandMirror, model.HandReleasing, model.HandReattaching, model.HandUnclear:
-			if err := m.post(s.ID, *s.Handle, watchFor{hand: s.Hand, print: s.Hand.Note == notePrinted}); err != nil {
+			f := watchFor{hand: s.Hand, print: s.Hand.Note == notePrinted, starting: wasStarting(s.Hand)}
+			if err := m.post(s.ID, *s.Handle, f); err != nil {
 				m.o.Log.Warn("a session cannot be watched", "chat", s.ID, "err", err)
 			}
 		default:
+			if s.Hand.Pending != nil {
+				hand := model.Hand{State: model.HandApp, Since: now(), Note: "Not continued in a terminal: Whippletree was ended while the turn ran."}
+				if err := m.o.Chats.SetHand(ctx, s.ID, hand); err != nil {
+					return err
+				}
+			}
 			if s.Queued > 0 {
 				m.lookUp(s.ID)
 			}
 		}
 	}
 	return ctx.Err()
+}
+
+// wasStarting says that a terminal of somebody else's was being opened: its agent
+// may show yet. A tab of ours ended with the host that opened it.
+func wasStarting(h model.Hand) bool {
+	opening := h.State == model.HandReleasing || h.State == model.HandMirror && h.Ownership != nil && h.Ownership.Owner == agent.OwnerTerminal && h.Ownership.Pid == 0
+	return opening && h.Launched == nil && h.Place != nil && h.Place.Kind != "tab"
 }
 
 // Stop ends every goroutine. What is in a terminal stays there. The chats are

@@ -116,3 +116,43 @@ func (m *Manager) read(ctx context.Context, h agent.Harness, chatID string, hand
 		}
 	}
 }
+
+func (s *sentry) startMirror(ctx context.Context) {
+	rel, _, err := s.m.o.Chats.Inspect(ctx, s.w.chatID)
+	if err != nil {
+		return
+	}
+	s.startMirrorFrom(ctx, rel.Applied)
+}
+
+func (s *sentry) startMirrorFrom(ctx context.Context, from agent.Position) {
+	mctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	s.mirror, s.mirrorDone = cancel, done
+	handle, k := s.handle, newSink(ctx, s.m, s.w.chatID, "terminal")
+	go func() { done <- s.h.Handover.Mirror(mctx, handle, from, k) }()
+}
+
+func (s *sentry) stopMirror() {
+	if s.mirror == nil {
+		return
+	}
+	s.mirror()
+	if s.mirrorDone != nil {
+		<-s.mirrorDone
+	}
+	s.mirror, s.mirrorDone = nil, nil
+}
+
+// mirrorEnded: a mirror that failed is shown; the next change tries it again.
+func (s *sentry) mirrorEnded(ctx context.Context, err error) {
+	s.mirrorDone = nil
+	s.stopMirror()
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		s.hand.Note = "The terminal's conversation cannot be shown: " + err.Error()
+		s.put(ctx)
+	}
+}

@@ -244,7 +244,7 @@ func (p *troupe) Open(_ context.Context, req agent.OpenRequest, ev agent.Events)
 	if req.Resume != nil {
 		h = *req.Resume
 	}
-	s := &pen{p: p, ev: ev, w: p.home.writer(h.NativeID), cancel: make(chan struct{}, 1)}
+	s := &pen{p: p, ev: ev, w: p.home.writer(h.NativeID), cancel: make(chan struct{}, 1), closed: make(chan struct{})}
 	s.cmd, s.in, _ = p.start("chat", h.NativeID)
 	if p.slow {
 		<-time.After(500 * time.Millisecond)
@@ -265,6 +265,7 @@ type pen struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	cancel chan struct{}
+	closed chan struct{}
 	once   sync.Once
 }
 
@@ -279,6 +280,8 @@ func (s *pen) Prompt(_ context.Context, pr agent.Prompt) (agent.TurnEnd, error) 
 		case <-hold:
 		case <-s.cancel:
 			return agent.TurnEnd{Outcome: agent.OutcomeCanceled}, nil
+		case <-s.closed:
+			return agent.TurnEnd{Outcome: agent.OutcomeCanceled}, nil
 		}
 	}
 	s.ev.Item(itemOf(s.w.append("text", "re: "+pr.Text, "")))
@@ -289,6 +292,7 @@ func (s *pen) Cancel(context.Context) error { s.cancel <- struct{}{}; return nil
 
 func (s *pen) Close(context.Context) error {
 	s.once.Do(func() {
+		close(s.closed)
 		_ = s.in.Close()
 		_ = s.cmd.Wait()
 	})

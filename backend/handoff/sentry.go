@@ -3,12 +3,9 @@ package handoff
 import (
 	"context"
 	"errors"
-	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
-	"github.com/whippletree-app/whippletree/backend/chats"
 	"github.com/whippletree-app/whippletree/backend/model"
 	"github.com/whippletree-app/whippletree/backend/processes"
 )
@@ -23,6 +20,8 @@ type watchFor struct {
 	// launched reports the agent's pid of our own launch; nil without one.
 	launched <-chan launch
 	print    bool
+	// starting says that an earlier host was just opening a terminal when it ended.
+	starting bool
 	settled  chan struct{} // closed once it is known whose the session is
 }
 
@@ -51,7 +50,7 @@ type sentry struct {
 	deadline time.Time
 	seen     bool // an owner was there
 	exits    chan struct{}
-	stops    []func()
+	watched  map[processes.Identity]func() // stops
 
 	mirror     context.CancelFunc
 	mirrorDone chan error
@@ -78,7 +77,7 @@ func (m *Manager) post(chatID string, handle agent.Handle, f watchFor) error {
 	if w.sentry != nil {
 		return nil // it sees what there is to see
 	}
-	s := &sentry{m: m, w: w, h: h, handle: handle, begin: f, hand: f.hand, cmds: make(chan takeBack), done: make(chan struct{}), exits: make(chan struct{}, 1)}
+	s := &sentry{m: m, w: w, h: h, handle: handle, begin: f, hand: f.hand, cmds: make(chan takeBack), done: make(chan struct{}), exits: make(chan struct{}, 1), watched: map[processes.Identity]func(){}}
 	ctx, end := context.WithCancel(m.ctx)
 	s.end = end
 	if !m.spawn(func() { defer end(); s.run(ctx) }) {
@@ -94,7 +93,13 @@ func (s *sentry) run(ctx context.Context) {
 	defer s.leave()
 	wakes, stop := s.m.watchDirs(ctx, s.h.Handover.ChangeDirs(s.handle))
 	defer stop()
-	s.waiting = s.begin.launched != nil
+	s.waiting = s.begin.launched != nil || s.begin.starting
+	if o := s.hand.Ownership; o != nil && o.Owner == agent.OwnerTerminal && o.Pid > 0 {
+		s.seen = true // by an earlier host
+	}
+	if l := s.hand.Launched; l != nil {
+		s.launched(launch{id: processes.Identity{Pid: l.Pid, Start: l.Start, Boot: l.Boot}})
+	}
 	late := time.NewTimer(time.Hour)
 	late.Stop()
 	defer late.Stop()
@@ -121,6 +126,7 @@ func (s *sentry) run(ctx context.Context) {
 		case <-late.C:
 		case l := <-s.begin.launched:
 			s.launched(l)
+			s.remember(ctx, l)
 		case err := <-s.mirrorDone:
 			s.mirrorEnded(ctx, err)
 		case c := <-s.cmds:
@@ -134,7 +140,7 @@ func (s *sentry) run(ctx context.Context) {
 }
 
 func (s *sentry) leave() {
-	for _, stop := range s.stops {
+	for _, stop := range s.watched {
 		stop()
 	}
 	s.settled()
@@ -161,13 +167,32 @@ func (s *sentry) launched(l launch) {
 	}
 }
 
+// remember stores the process of our own launch for a host that comes after.
+func (s *sentry) remember(ctx context.Context, l launch) {
+	if l.err != nil {
+		return
+	}
+	s.hand.Launched = &model.Launched{Pid: l.id.Pid, Start: l.id.Start, Boot: l.id.Boot}
+	s.put(ctx)
+}
+
+// put stores and shows the hand.
+func (s *sentry) put(ctx context.Context) {
+	if err := s.m.o.Chats.SetHand(ctx, s.w.chatID, s.hand); err != nil && ctx.Err() == nil {
+		s.m.o.Log.Warn("the owner of a session could not be stored", "chat", s.w.chatID, "err", err)
+	}
+}
+
 func (s *sentry) watchExit(id processes.Identity) {
+	if s.watched[id] != nil {
+		return
+	}
 	stop, err := s.m.o.Exits.Watch(id, func() { wake(s.exits) })
 	if err != nil {
 		wake(s.exits) // gone already: look again
 		return
 	}
-	s.stops = append(s.stops, stop)
+	s.watched[id] = stop
 }
 
 // look finds out who owns the session and says whether it is free to be taken
@@ -196,6 +221,11 @@ func (s *sentry) look(ctx context.Context) (free bool) {
 		if s.launch.id == id || s.launch.id.Pid > 0 && descends(o.Pid, []int{s.launch.id.Pid}) {
 			s.link = agent.LinkProved // our own launch
 			o.Link = agent.LinkProved
+		}
+	case agent.OwnerUnclear:
+		// Its end may be what makes it clear, and a killed process tells nobody.
+		if id, err := processes.Identify(o.Pid); err == nil {
+			s.watchExit(id)
 		}
 	}
 	s.show(ctx, o)
@@ -246,195 +276,12 @@ func (s *sentry) follow(ctx context.Context, tip agent.Handle) {
 // show publishes the ownership when it changed.
 func (s *sentry) show(ctx context.Context, o agent.Ownership) {
 	hand := s.m.handOf(o)
-	hand.Since, hand.Branches = s.hand.Since, s.hand.Branches
+	hand.Since, hand.Launched = s.hand.Since, s.hand.Launched
 	if old := s.hand.Ownership; old == nil || old.Pid != o.Pid || old.Owner != o.Owner || s.hand.State != hand.State {
 		hand.Since = now()
 	} else if s.hand.Note != notePrinted && hand.Note == "" {
 		hand.Note = s.hand.Note
 	}
 	s.hand = hand
-	if err := s.m.o.Chats.SetHand(ctx, s.w.chatID, hand); err != nil && ctx.Err() == nil {
-		s.m.o.Log.Warn("the owner of a session could not be stored", "chat", s.w.chatID, "err", err)
-	}
-}
-
-func (s *sentry) startMirror(ctx context.Context) {
-	rel, _, err := s.m.o.Chats.Inspect(ctx, s.w.chatID)
-	if err != nil {
-		return
-	}
-	s.startMirrorFrom(ctx, rel.Applied)
-}
-
-func (s *sentry) startMirrorFrom(ctx context.Context, from agent.Position) {
-	mctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	s.mirror, s.mirrorDone = cancel, done
-	handle, k := s.handle, newSink(ctx, s.m, s.w.chatID, "terminal")
-	go func() { done <- s.h.Handover.Mirror(mctx, handle, from, k) }()
-}
-
-func (s *sentry) stopMirror() {
-	if s.mirror == nil {
-		return
-	}
-	s.mirror()
-	if s.mirrorDone != nil {
-		<-s.mirrorDone
-	}
-	s.mirror, s.mirrorDone = nil, nil
-}
-
-// mirrorEnded: a mirror that failed is shown; the next change tries it again.
-func (s *sentry) mirrorEnded(ctx context.Context, err error) {
-	s.mirrorDone = nil
-	s.stopMirror()
-	if ctx.Err() != nil {
-		return
-	}
-	if err != nil {
-		s.hand.Note = "The terminal's conversation cannot be shown: " + err.Error()
-		_ = s.m.o.Chats.SetHand(ctx, s.w.chatID, s.hand)
-	}
-}
-
-// reattach takes the session back: the tip by proof, the rows not seen, the
-// lease, one more look, and then the chat goes on with its queue. false: it did
-// not come to that, the sentry stays.
-func (s *sentry) reattach(ctx context.Context) bool {
-	done, err := s.w.pass(ctx)
-	if err != nil {
-		return false
-	}
-	defer done()
-	m, id := s.m, s.w.chatID
-	crashed := func(step string) bool { return m.o.crash("reattach:"+step) != nil }
-	s.stopMirror()
-	note := ""
-	if !s.seen && (s.launch.id.Pid != 0 || s.launch.err != nil || s.waiting) {
-		note = "The command ended before it opened the session. The chat goes on here."
-	}
-	s.hand = model.Hand{State: model.HandReattaching, Since: now()}
-	if err := m.o.Chats.SetHand(ctx, id, s.hand); err != nil || crashed("begin") {
-		return err == nil
-	}
-	stay := func(evidence string) bool {
-		if ctx.Err() == nil {
-			s.show(ctx, agent.Ownership{Owner: agent.OwnerUnclear, Evidence: evidence})
-			s.startMirror(ctx)
-		}
-		return false
-	}
-	tip, err := s.h.Handover.Tip(ctx, s.handle)
-	if err != nil {
-		return stay("the newest id of the conversation is not known: " + err.Error())
-	}
-	if crashed("tip") {
-		return true
-	}
-	rel, _, err := m.o.Chats.Inspect(ctx, id)
-	if err == nil {
-		err = m.read(ctx, s.h, id, s.handle, rel.Applied, "terminal")
-	}
-	if err == nil && tip.NativeID != s.handle.NativeID {
-		err = m.read(ctx, s.h, id, tip, agent.Position{}, "terminal")
-	}
-	if err != nil {
-		return stay("the conversation could not be read: " + err.Error())
-	}
-	if crashed("rows") {
-		return true
-	}
-	if err := m.takeLease(ctx, s.w, tip); err != nil {
-		return stay(err.Error())
-	}
-	if crashed("lease") {
-		return true
-	}
-	o, err := s.h.Handover.Owner(ctx, tip, nil)
-	if err != nil || foreign(o, nil) {
-		m.giveUp(ctx, s.w)
-		if err != nil {
-			return stay(err.Error())
-		}
-		s.handle = tip
-		s.show(ctx, o)
-		s.startMirror(ctx)
-		wake(s.exits)
-		return false
-	}
-	s.w.mu.Lock()
-	s.w.sentry = nil // the queue may meet a new owner at once
-	s.w.mu.Unlock()
-	if err := m.o.Chats.Reattach(ctx, id, tip, model.Hand{State: model.HandApp, Since: now(), Note: note}); err != nil {
-		m.o.Log.Warn("a session could not be given back to its chat", "chat", id, "err", err)
-	}
-	return true
-}
-
-// take is a person's "take back". back says that the session is the app's again.
-func (s *sentry) take(ctx context.Context, force bool) (err error, back bool) {
-	s.begin.print = false // it is not waited for any more
-	if s.look(ctx) {
-		return s.finish(ctx)
-	}
-	if s.hand.State == model.HandUnclear {
-		return chats.Fail(chats.CodeNotOwner, "It is unclear who owns this session: %s", s.hand.Note), false
-	}
-	if !force {
-		return chats.Fail(chats.CodeNotOwner, "The terminal's agent still has this session open. End it there, or take over, which asks it to exit."), false
-	}
-	target := s.owner
-	switch {
-	case target.Alive() && s.link != agent.LinkProved:
-		return chats.Fail(chats.CodeNotOwner, "It is not proved that process %d has this session open, so it is not asked to exit. End it in its terminal.", target.Pid), false
-	case !target.Alive() && s.launch.id.Alive():
-		target = s.launch.id // our own launch, before it opened the session
-	}
-	if err := s.requestExit(ctx, target); err != nil {
-		return err, false
-	}
-	if s.look(ctx) {
-		return s.finish(ctx)
-	}
-	return chats.Fail(chats.CodeNotOwner, "The session is still open elsewhere."), false
-}
-
-func (s *sentry) finish(ctx context.Context) (error, bool) {
-	if s.reattach(ctx) {
-		return nil, true
-	}
-	return chats.Fail(chats.CodeNotOwner, "The session could not be taken back: %s", s.hand.Note), false
-}
-
-// requestExit asks exactly the proved process to exit and waits for it.
-func (s *sentry) requestExit(ctx context.Context, id processes.Identity) error {
-	gone := make(chan struct{})
-	stop, err := s.m.o.Exits.Watch(id, func() { close(gone) })
-	if err != nil {
-		return nil // it has ended meanwhile
-	}
-	defer stop()
-	o := agent.Ownership{Owner: agent.OwnerTerminal, Pid: id.Pid, Link: agent.LinkProved}
-	if s.hand.Ownership != nil && s.hand.Ownership.Pid == id.Pid {
-		o = *s.hand.Ownership
-	}
-	if r, ok := s.h.Handover.(agent.ExitRequester); ok && id == s.owner {
-		err = r.RequestExit(ctx, s.handle, o)
-	} else {
-		err = id.Signal(syscall.SIGTERM)
-	}
-	if err != nil && !errors.Is(err, processes.ErrGone) {
-		return chats.Fail(chats.CodeNotOwner, "The terminal's agent could not be asked to exit: %v", err)
-	}
-	wait := time.NewTimer(3 * s.m.o.GoneWithin)
-	defer wait.Stop()
-	select {
-	case <-gone:
-		return nil
-	case <-wait.C:
-		return &chats.Error{Code: chats.CodeNotOwner, Message: fmt.Sprintf("Process %d was asked to exit and has not. End it in its terminal.", id.Pid)}
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	s.put(ctx)
 }

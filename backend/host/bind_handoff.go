@@ -70,6 +70,10 @@ func (h *Host) bindHandoff() {
 		got, err := h.handoff.ToTerminal(ctx, handoff.Request{ChatID: r.ChatID, Place: r.Place, When: chats.When(r.When), PrintOnly: r.PrintOnly})
 		return api.HandoffResult{Hand: got.Hand, TerminalID: got.TerminalID, Printed: got.Printed}, err
 	})
+	api.HandleConcurrent(s, "handoff.withdraw", func(ctx context.Context, _ *api.Caller, r api.ChatRef) (api.HandResult, error) {
+		hand, err := h.handoff.Withdraw(ctx, r.ChatID)
+		return api.HandResult{Hand: hand}, err
+	})
 	api.HandleConcurrent(s, "handoff.takeBack", func(ctx context.Context, _ *api.Caller, r api.TakeBack) (api.HandResult, error) {
 		hand, err := h.handoff.TakeBack(ctx, r.ChatID, r.Force)
 		return api.HandResult{Hand: hand}, err

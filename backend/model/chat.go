@@ -58,6 +58,27 @@ type Hand struct {
 	Since     int64            `json:"since,omitempty"`
 	Branches  []agent.Branch   `json:"branches,omitempty"`
 	Note      string           `json:"note,omitempty"` // what happened, why not
+	// Pending is a hand-over that waits for the end of the running turn. The state
+	// is still app; it can be withdrawn.
+	Pending *PendingHand `json:"pending,omitempty"`
+	// Launched is the agent that the app started in a terminal, once it is known: a
+	// later host of ours must not take it for nobody while it asks for a login.
+	Launched *Launched `json:"launched,omitempty"`
+}
+
+// PendingHand is what happens when the turn has ended.
+type PendingHand struct {
+	Place     string `json:"place,omitempty"` // app or the id of a terminal app
+	Label     string `json:"label,omitempty"` // of the place, for people
+	PrintOnly bool   `json:"printOnly,omitempty"`
+	Since     int64  `json:"since"`
+}
+
+// Launched names one process for ever (processes.Identity).
+type Launched struct {
+	Pid   int    `json:"pid"`
+	Start uint64 `json:"start"`
+	Boot  string `json:"boot,omitempty"`
 }
 
 // Chat is all a window needs to show one chat at its tail.

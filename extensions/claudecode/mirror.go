@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -28,7 +29,7 @@ func (h *handover) Mirror(ctx context.Context, hd agent.Handle, from agent.Posit
 	defer project.Close()
 	live := h.host.Watcher.Watch(sessionsDir(config))
 	defer live.Close()
-	m := &mirror{host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}, old: map[string]bool{}, keep: cmp.Or(h.keep, keptBytes)}
+	m := &mirror{host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}, old: map[string]bool{}, presumed: map[string]bool{}, keep: cmp.Or(h.keep, keptBytes)}
 	defer m.close()
 	m.rows = newRows(m.item)
 	subDir := subagentsDir(path)
@@ -116,6 +117,12 @@ type mirror struct {
 	toldPos agent.Position
 	begun   bool
 
+	live     registry        // as it was before the file was read
+	known    bool            // it could be read
+	said     int64           // when the newest prompt of the path was said
+	at       int64           // of the newest record of the path
+	presumed map[string]bool // calls shown as ended without an answer
+
 	subs map[string]*subTail
 	// old are the sub-agents that were done before the place to continue from.
 	old map[string]bool
@@ -146,6 +153,10 @@ func (m *mirror) item(it agent.Item) {
 
 // read gives out what is new and reports being caught up.
 func (m *mirror) read() error {
+	// Who holds the session is looked at before the file is read: what a process
+	// wrote last stands there before its end.
+	r, err := readRegistry(m.config)
+	m.live, m.known = r, err == nil
 	if m.tail == nil {
 		if err := m.begin(); err != nil {
 			return err
@@ -162,6 +173,7 @@ func (m *mirror) read() error {
 	}
 	m.readSubagents()
 	m.muted = false // the place to continue from is not in the file any more, or was passed
+	m.closeDead()
 	m.tell()
 	return nil
 }
@@ -260,6 +272,10 @@ func (m *mirror) record(r *record) {
 		return
 	}
 	m.tip = r.UUID
+	m.at = max(m.at, r.at())
+	if _, _, ok := r.prompt(); ok {
+		m.said = max(m.said, r.at())
+	}
 	if r.Type == "assistant" && !r.synthetic() {
 		m.model = or(r.Message.Model, m.model)
 	}
@@ -304,6 +320,49 @@ func (m *mirror) readSubagents() {
 	}
 }
 
+// closeDead ends the rows that nothing will end any more: their process is gone,
+// or a later prompt shows that their turn is over.
+func (m *mirror) closeDead() {
+	if m.known && len(m.live.torn) == 0 && !slices.ContainsFunc(m.live.live, func(e entry) bool { return e.SessionID == m.handle.NativeID }) {
+		m.presume(func(agent.Item) bool { return true })
+		m.rows.lost(m.at) // what ran in the background ended with its process
+		return
+	}
+	m.presume(func(it agent.Item) bool { return it.At < m.said && !m.rows.behind(it) })
+}
+
+// presume shows open calls as failed. An answer that comes all the same replaces
+// it: a command typed while a turn runs is no end of it.
+func (m *mirror) presume(over func(agent.Item) bool) {
+	for id, it := range m.rows.tools {
+		if m.presumed[id] || !over(*it) {
+			continue
+		}
+		m.presumed[id] = true
+		if planTools[it.Name] {
+			continue
+		}
+		closed := *it
+		closed.State, closed.EndedAt = agent.StateFailed, max(m.at, it.At)
+		m.item(closed)
+	}
+}
+
+// behind says that a row belongs to a sub-agent that works in the background.
+func (rs *rows) behind(it agent.Item) bool {
+	for p := it.ParentID; p != ""; {
+		if _, ok := rs.background[p]; ok {
+			return true
+		}
+		above := rs.tools[p]
+		if above == nil || above.ParentID == p {
+			return false
+		}
+		p = above.ParentID
+	}
+	return false
+}
+
 // tell reports who acts and that everything on disk was read.
 func (m *mirror) tell() {
 	state := agent.MirrorState{
@@ -312,19 +371,12 @@ func (m *mirror) tell() {
 	if m.chain != nil {
 		state.Branches = m.chain.branches(m.on)
 	}
-	if r, err := readRegistry(m.config); err == nil {
-		held := len(r.torn) > 0
-		for _, e := range r.live {
-			if e.SessionID == m.handle.NativeID {
-				held = true
-				state.Status, _ = e.status()
-				if state.Title == "" && e.NameSource == "user" {
-					state.Title = cutTo(e.Name, agent.LimitTitle)
-				}
+	for _, e := range m.live.live {
+		if e.SessionID == m.handle.NativeID {
+			state.Status, _ = e.status()
+			if state.Title == "" && e.NameSource == "user" {
+				state.Title = cutTo(e.Name, agent.LimitTitle)
 			}
-		}
-		if !held { // what ran in the background ended with its process
-			m.rows.lost(m.host.Time().UnixMilli())
 		}
 	}
 	pos := agent.Position{RecordID: m.lastID}

@@ -31,9 +31,12 @@ func (p *program) handoffCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if got.Printed != "" {
+				switch {
+				case got.Printed != "":
 					p.line("%s", got.Printed)
-				} else {
+				case got.Hand.Pending != nil:
+					p.line("after this turn (whippletree takeback %s withdraws it)", a[0])
+				default:
 					p.line("%s", got.Hand.State)
 				}
 				return nil

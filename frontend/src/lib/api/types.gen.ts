@@ -479,6 +479,8 @@ export interface Hand {
   since?: number;
   branches?: Branch[];
   note?: string;
+  pending?: PendingHand;
+  launched?: Launched;
 }
 
 export interface HandResult {
@@ -619,6 +621,12 @@ export type ItemType = 'user' | 'text' | 'reasoning' | 'tool' | 'plan' | 'subage
 
 export type Kind = 'confined' | 'workspace';
 
+export interface Launched {
+  pid: number;
+  start: number;
+  boot?: string;
+}
+
 export type Level = 'info' | 'warning';
 
 export type Link = 'proved' | 'inferred' | 'ambiguous';
@@ -706,6 +714,13 @@ export interface Ownership {
   link?: Link;
   evidence: string;
   faces?: number[];
+}
+
+export interface PendingHand {
+  place?: string;
+  label?: string;
+  printOnly?: boolean;
+  since: number;
 }
 
 export interface Place {
@@ -1100,16 +1115,31 @@ export interface Stopping {
   ends?: string[];
 }
 
+export interface StoredFolder {
+  harness: string;
+  cwd: string;
+  project: Project;
+  sessions: number;
+  updatedAt: number;
+}
+
+export interface StoredFolders {
+  folders: StoredFolder[] | null;
+  checking?: boolean;
+}
+
 export interface StoredRequest {
   harness?: string;
   cwd?: string;
   cursor?: string;
   limit?: number;
+  fresh?: boolean;
 }
 
 export interface StoredResult {
   sessions: StoredSession[] | null;
   next?: string;
+  checking?: boolean;
 }
 
 export interface StoredSession {
@@ -1317,6 +1347,7 @@ export interface Methods {
   'sessions.focus': { params: SessionRef; result: FocusResult };
   'sessions.open': { params: SessionRef; result: ChatResult };
   'sessions.stored': { params: StoredRequest; result: StoredResult };
+  'sessions.storedFolders': { params: StoredRequest; result: StoredFolders };
   'chats.list': { params: Listing; result: Chats };
   'chats.create': { params: CreateChat; result: ChatResult };
   'chats.rows': { params: RowsRequest; result: RowsResult };
@@ -1347,6 +1378,7 @@ export interface Methods {
   'handoff.preview': { params: ChatRef; result: HandoffPreview };
   'handoff.toTerminal': { params: HandoffRequest; result: HandoffResult };
   'handoff.takeBack': { params: TakeBack; result: HandResult };
+  'handoff.withdraw': { params: ChatRef; result: HandResult };
   'terminals.list': { params: None; result: Terminals };
   'terminals.create': { params: CreateTerminal; result: TerminalResult };
   'terminals.attach': { params: AttachTerminal; result: Attached };
