@@ -21,7 +21,7 @@ func (c *chat) answerAgain(a *ask, who Caller, r Answer) (bool, model.ApprovalCa
 	}
 	var s agent.Reanswerer
 	if c.live != nil && c.live.exit == nil {
-		s, _ = c.live.session.(agent.Reanswerer)
+		s, _ = c.session().(agent.Reanswerer)
 	}
 	if s == nil {
 		return false, a.card, &Error{

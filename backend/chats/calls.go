@@ -188,6 +188,8 @@ func (m *Manager) Remove(ctx context.Context, id string) error {
 	}
 	select {
 	case <-c.done:
+	case err := <-c.stay:
+		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -44,7 +44,8 @@ type chat struct {
 	cancels   uint64 // cancels issued so far
 	stopEnds  int64  // when the bound of stopping passes, 0: its processes are not ended
 	stopping  *model.Stopping
-	steps     int // moves that are under way
+	whenOpen  []func() // settings that wait for the agent to be started
+	steps     int      // moves that are under way
 	steering  map[string]*steering
 	read      map[string]bool // messages given in a turn that the agent began with
 	releasing *release
@@ -71,6 +72,9 @@ type extra struct {
 	// The model and mode of the chat that the agent has offered at some time.
 	OfferedModel string `json:"offeredModel,omitempty"`
 	OfferedMode  string `json:"offeredMode,omitempty"`
+	// OfferedFeatures are those of the chat's features that it has offered as they
+	// are set.
+	OfferedFeatures map[string]bool `json:"offeredFeatures,omitempty"`
 }
 
 // turn is the newest turn.

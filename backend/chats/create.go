@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,6 +67,12 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (model.ChatSummar
 	}
 	if err := m.checkKind(ctx, &r, h); err != nil {
 		return model.ChatSummary{}, err
+	}
+	if check, ok := h.Provider.(agent.OptionsChecker); ok && len(r.Options) > 0 {
+		if issues := check.CheckOptions(r.Options); len(issues) > 0 {
+			return model.ChatSummary{}, &Error{Code: CodeInvalid, Issues: issues,
+				Message: fmt.Sprintf("The options of %s cannot be used: %s %s.", h.Identity.DisplayName, issues[0].Path, issues[0].Message)}
+		}
 	}
 	if r.Adopt != nil {
 		if s, ok := m.bySession(r.Adopt); ok {

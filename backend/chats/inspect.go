@@ -68,7 +68,7 @@ func (m *Manager) ask(ctx context.Context, id string, what func(*chat, *link) (f
 	}
 	out := make(chan error, 1)
 	if err := c.do(ctx, func() {
-		if c.live == nil || c.live.session == nil || c.live.exit != nil {
+		if c.session() == nil || c.live.exit != nil {
 			out <- nil
 			return
 		}

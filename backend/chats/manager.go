@@ -121,7 +121,9 @@ func (m *Manager) Stop(ctx context.Context) error {
 	go func() {
 		for _, c := range list {
 			<-c.done
-			c.work.Wait()
+			if c.phase != phStuck { // what did not end keeps its calls; the ledger has it
+				c.work.Wait()
+			}
 		}
 		close(all)
 	}()

@@ -1,7 +1,10 @@
 package chats
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/model"
@@ -11,14 +14,24 @@ import (
 // an agent may take more than it lists, so that only what it once listed can be
 // missed.
 func (c *chat) offered(k agent.Catalog) {
-	before := c.extra
+	before, changed := c.extra, false
 	if hasModel(k, c.rec.Model) {
 		c.extra.OfferedModel = c.rec.Model
 	}
 	if hasMode(k, c.rec.Mode) {
 		c.extra.OfferedMode = c.rec.Mode
 	}
-	if c.extra != before {
+	for id, v := range c.rec.Features {
+		if takesFeature(k, id, v) && !c.extra.OfferedFeatures[id] {
+			f := maps.Clone(c.extra.OfferedFeatures)
+			if f == nil {
+				f = map[string]bool{}
+			}
+			f[id] = true
+			c.extra.OfferedFeatures, changed = f, true
+		}
+	}
+	if changed || c.extra.OfferedModel != before.OfferedModel || c.extra.OfferedMode != before.OfferedMode {
 		c.saveRecord()
 	}
 }
@@ -44,6 +57,14 @@ func (c *chat) fallBack() {
 		}
 		text += "The mode " + m + " is not offered any more; the agent asks first."
 	}
+	for _, id := range slices.Sorted(maps.Keys(c.rec.Features)) {
+		if c.extra.OfferedFeatures[id] && len(known.Features) > 0 && !takesFeature(known, id, c.rec.Features[id]) {
+			f := maps.Clone(c.rec.Features)
+			delete(f, id)
+			c.rec.Features = f
+			text = strings.TrimSpace(text + " The setting " + id + " is not offered any more as it was set; the agent's own choice is used.")
+		}
+	}
 	if text == "" {
 		return
 	}
@@ -51,6 +72,20 @@ func (c *chat) fallBack() {
 	c.putRows([]model.Row{c.addRow(agent.Item{
 		ID: "offered-" + itoa(c.turn.n), Type: agent.ItemNotice, Level: agent.LevelWarning, At: c.wall(), Text: text,
 	})})
+}
+
+// takesFeature says that a feature is offered and, a select, with this value.
+func takesFeature(k agent.Catalog, id string, value json.RawMessage) bool {
+	i := slices.IndexFunc(k.Features, func(f agent.Feature) bool { return f.ID == id })
+	if i < 0 {
+		return false
+	}
+	f := k.Features[i]
+	if len(f.Choices) == 0 {
+		return true
+	}
+	var choice string
+	return json.Unmarshal(value, &choice) == nil && slices.ContainsFunc(f.Choices, func(o agent.QuestionOption) bool { return o.ID == choice })
 }
 
 func hasModel(k agent.Catalog, id string) bool {

@@ -187,6 +187,7 @@ func (c *chat) runErrand() {
 		e.finish(err)
 		if l == c.live {
 			c.step(hapEnded)
+			c.rest()
 		}
 	})
 }

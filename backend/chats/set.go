@@ -82,6 +82,10 @@ func (c *chat) set(name string, value json.RawMessage, out chan setAnswer) {
 }
 
 func (c *chat) setAgent(name, value string, out chan setAnswer) {
+	if c.phase == phOpening { // the start has its values already
+		c.whenOpen = append(c.whenOpen, func() { c.setAgent(name, value, out) })
+		return
+	}
 	keep := func() {
 		switch name {
 		case "model":
@@ -94,25 +98,30 @@ func (c *chat) setAgent(name, value string, out chan setAnswer) {
 		c.saveRecord()
 		c.refresh()
 	}
-	if c.live == nil || c.live.session == nil {
+	s := c.session()
+	if s == nil {
 		keep() // taken when the agent is started
 		out <- setAnswer{}
 		return
 	}
 	var do func(context.Context) (*agent.Notice, error)
-	if s, ok := c.live.session.(agent.ModelSetter); ok && name == "model" {
+	if s, ok := s.(agent.ModelSetter); ok && name == "model" {
 		do = func(ctx context.Context) (*agent.Notice, error) { return s.SetModel(ctx, value) }
 	}
-	if s, ok := c.live.session.(agent.ModeSetter); ok && name == "mode" {
+	if s, ok := s.(agent.ModeSetter); ok && name == "mode" {
 		do = func(ctx context.Context) (*agent.Notice, error) { return s.SetMode(ctx, value) }
 	}
-	if s, ok := c.live.session.(agent.ThinkingSetter); ok && name == "thinking" {
+	if s, ok := s.(agent.ThinkingSetter); ok && name == "thinking" {
 		do = func(ctx context.Context) (*agent.Notice, error) { return s.SetThinking(ctx, value) }
 	}
 	c.apply(do, keep, out)
 }
 
 func (c *chat) setFeature(id string, value json.RawMessage, out chan setAnswer) {
+	if c.phase == phOpening {
+		c.whenOpen = append(c.whenOpen, func() { c.setFeature(id, value, out) })
+		return
+	}
 	keep := func() {
 		f := maps.Clone(c.rec.Features)
 		if f == nil {
@@ -122,13 +131,13 @@ func (c *chat) setFeature(id string, value json.RawMessage, out chan setAnswer) 
 		c.rec.Features = f
 		c.saveRecord()
 	}
-	if c.live == nil || c.live.session == nil {
+	if c.session() == nil {
 		keep()
 		out <- setAnswer{}
 		return
 	}
 	var do func(context.Context) (*agent.Notice, error)
-	if s, ok := c.live.session.(agent.FeatureSetter); ok {
+	if s, ok := c.session().(agent.FeatureSetter); ok {
 		do = func(ctx context.Context) (*agent.Notice, error) { return s.SetFeature(ctx, id, value) }
 	}
 	c.apply(do, keep, out)

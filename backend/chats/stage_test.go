@@ -241,6 +241,7 @@ type actor struct {
 	most     int
 	setup    func(*scene)
 	away     *agent.Availability
+	wrap     func(*scene) agent.ChatSession // a session with further abilities
 }
 
 func newActor() *actor { return &actor{living: map[string]int{}, scenes: make(chan *scene, 1000)} }
@@ -292,6 +293,9 @@ func (a *actor) Open(ctx context.Context, req agent.OpenRequest, ev agent.Events
 	}
 	ev.Ready(agent.Ready{Handle: h, Agent: agent.AgentInfo{Name: "Actor", Version: "1"}, Model: "m1", Pid: 4242})
 	a.scenes <- s
+	if a.wrap != nil {
+		return a.wrap(s), nil
+	}
 	return s, nil
 }
 

@@ -17,7 +17,16 @@ func (c *chat) step(h happening) {
 		c.act(a)
 	}
 	c.steps--
+	if c.steps > 0 {
+		return
+	}
 	c.refresh()
+	if later := c.whenOpen; len(later) > 0 && c.phase != phOpening {
+		c.whenOpen = nil
+		for _, do := range later {
+			do()
+		}
+	}
 }
 
 // act does one thing of a move.

@@ -340,7 +340,7 @@ var table = [phases][happenings]move{
 		hapRestart:      to(phKilling),
 		hapDead:         to(phKilling),
 		hapClosed:       to(phIdle, actClearBound, actEndCanceled, actForget, actPump),
-		hapCloseFailed:  to(phStuck, actClearBound, actEndCanceled),
+		hapCloseFailed:  to(phStuck, actEndCanceled),
 		hapExit:         to(phKilling),
 		hapKill:         to(phKilling),
 	},
