@@ -68,7 +68,7 @@ func TestTornAndStrangeLines(t *testing.T) {
 	}
 }
 
-func TestS02PrettyPrintedReply(t *testing.T) {
+func TestCaseS02_PrettyPrintedReply(t *testing.T) {
 	in := "{\n \"uuid\": \"u1\",\n \"text\": \"x\"\n}\n" + line("u2") + "\n"
 	if ids, skipped := read(t, strings.NewReader(in), LinesOptions{Pretty: true}); strings.Join(ids, " ") != "u1 u2" || skipped != 0 {
 		t.Errorf("got %v, %d skipped", ids, skipped)
@@ -77,7 +77,7 @@ func TestS02PrettyPrintedReply(t *testing.T) {
 
 // TestS02PrettyPrintedInDepth: an object within the first reply does not end it,
 // and a bracket that nothing closes takes no message with it.
-func TestS02PrettyPrintedInDepth(t *testing.T) {
+func TestCaseS02_PrettyPrintedInDepth(t *testing.T) {
 	var pretty bytes.Buffer
 	reply := `{"uuid":"u1","list":[{"a":1},{"b":{"c":["}",{}]}}],"text":"{ \" }","empty":{},"last":[]}`
 	if err := json.Indent(&pretty, []byte(reply), "", "  "); err != nil {

@@ -54,7 +54,7 @@ func TestProcessSpeaksLines(t *testing.T) {
 	}
 }
 
-func TestA03AgentThatNeverReadsBlocksNobody(t *testing.T) {
+func TestCaseA03_AgentThatNeverReadsBlocksNobody(t *testing.T) {
 	p := shell(t, `sleep 600`)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

@@ -81,7 +81,7 @@ func TestTail(t *testing.T) {
 	expect(t, tail, true, "back")
 }
 
-func TestX06TailOpensRegularFilesOnly(t *testing.T) {
+func TestCaseX06_TailOpensRegularFilesOnly(t *testing.T) {
 	dir := t.TempDir()
 	link, pipe := filepath.Join(dir, "link.jsonl"), filepath.Join(dir, "x.jsonl")
 	if err := os.Symlink("/etc/passwd", link); err != nil {

@@ -154,7 +154,7 @@ func TestHelloOfAnotherVersion(t *testing.T) {
 	}
 }
 
-func TestX05OriginOnTheSocket(t *testing.T) {
+func TestCaseX05_OriginOnTheSocket(t *testing.T) {
 	h := newHost(t, "e", nil)
 	_, resp, err := dial(t, h.socket, http.Header{"Origin": {"https://evil.example"}})
 	if err == nil || resp == nil || resp.StatusCode != http.StatusForbidden {
@@ -163,7 +163,7 @@ func TestX05OriginOnTheSocket(t *testing.T) {
 }
 
 // Case X05: a second local user, even where the socket were open to all.
-func TestX05AnotherUser(t *testing.T) {
+func TestCaseX05_AnotherUser(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	s := api.NewServer(os.Getuid()+1, api.ServerOptions{Hub: api.NewHub("e", slog.New(slog.DiscardHandler))})
 	l, err := net.Listen("unix", socket)

@@ -15,7 +15,7 @@ import (
 )
 
 // Case X05: the page of `whippletree web` opens once, in one browser.
-func TestX05WebTokenOpensOnce(t *testing.T) {
+func TestCaseX05_WebTokenOpensOnce(t *testing.T) {
 	h := newHost(t, "e", nil)
 	p, err := api.StartProxy(api.ProxyOptions{
 		Dial: api.DialSocket(h.socket), Browser: true,

@@ -10,7 +10,7 @@ import (
 )
 
 // A06: an answer that was not acknowledged can be given again.
-func TestA06AnUnconfirmedCardIsAnsweredAgain(t *testing.T) {
+func TestCaseA06_AnUnconfirmedCardIsAnsweredAgain(t *testing.T) {
 	s := newStage(t, func(o *Options) { o.AckBound = 100 * time.Millisecond })
 	id, sc := s.running()
 	got := make(chan agent.ApprovalAnswer, 1)

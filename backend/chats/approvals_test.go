@@ -56,7 +56,7 @@ func askFor(sc *scene, ctx context.Context, a agent.Approval) chan agent.Approva
 
 // A01: the request is its own object; a tool update before, after or never
 // changes nothing about it.
-func TestA01AskedAndShown(t *testing.T) {
+func TestCaseA01_AskedAndShown(t *testing.T) {
 	s := newStage(t)
 	id, sc := s.running()
 	out := askFor(sc, ctx, runTool("7")) // before its tool call was announced
@@ -89,7 +89,7 @@ func TestA01AskedAndShown(t *testing.T) {
 }
 
 // A02: two answers at once, a thousand times: one wins and is sent once.
-func TestA02AnsweredTwice(t *testing.T) {
+func TestCaseA02_AnsweredTwice(t *testing.T) {
 	s := newStage(t)
 	id, sc := s.running()
 	for i := range 1000 {
@@ -129,7 +129,7 @@ func TestA02AnsweredTwice(t *testing.T) {
 }
 
 // A03: stop, death and a deaf agent while a request is pending.
-func TestA03CancelOrCrashWhilePending(t *testing.T) {
+func TestCaseA03_CancelOrCrashWhilePending(t *testing.T) {
 	t.Run("stop", func(t *testing.T) {
 		s := newStage(t)
 		id, sc := s.running()
@@ -177,7 +177,7 @@ func TestA03CancelOrCrashWhilePending(t *testing.T) {
 }
 
 // A04: the exact option goes back, and nothing is picked by itself.
-func TestA04MeaningOfOptions(t *testing.T) {
+func TestCaseA04_MeaningOfOptions(t *testing.T) {
 	s := newStage(t)
 	id, sc := s.running()
 	if _, _, err := s.m.Set(ctx, person, id, "autoMode", raw(true)); err != nil {
@@ -227,7 +227,7 @@ func TestA04MeaningOfOptions(t *testing.T) {
 
 // A06: a card lives until the agent acknowledged the answer; without that it
 // comes back and says so.
-func TestA06AcknowledgedOrBack(t *testing.T) {
+func TestCaseA06_AcknowledgedOrBack(t *testing.T) {
 	s := newStage(t, func(o *Options) { o.AckBound = 100 * time.Millisecond })
 	id, sc := s.running()
 	q := runTool("7")
@@ -251,7 +251,7 @@ func TestA06AcknowledgedOrBack(t *testing.T) {
 }
 
 // A06: what a mirrored session asks in its terminal is shown and answered there.
-func TestA06AskedInTheTerminal(t *testing.T) {
+func TestCaseA06_AskedInTheTerminal(t *testing.T) {
 	s := newStage(t)
 	id, sc := s.running()
 	sc.done()
@@ -315,7 +315,7 @@ func TestAChangedRequestIsANewRevision(t *testing.T) {
 }
 
 // A07: a message while a request is open is queued and shown as queued.
-func TestA07MessageWhileAskedIsQueued(t *testing.T) {
+func TestCaseA07_MessageWhileAskedIsQueued(t *testing.T) {
 	s := newStage(t)
 	id, sc := s.running()
 	out := askFor(sc, ctx, runTool("7"))

@@ -44,7 +44,7 @@ func (v *view) see(e event) {
 
 // S05 and the figure of the window: 100,000 deltas in order, none lost, few
 // events.
-func TestS05DeltasArriveWholeAndInOrder(t *testing.T) {
+func TestCaseS05_DeltasArriveWholeAndInOrder(t *testing.T) {
 	const n = 100_000
 	s := newStage(t)
 	id, sc := s.running()
@@ -122,7 +122,7 @@ func TestFirstDeltaAtOnceThenOnePerFrame(t *testing.T) {
 }
 
 // S01: characters cut between appends reach the window whole.
-func TestS01CharactersCutBetweenAppends(t *testing.T) {
+func TestCaseS01_CharactersCutBetweenAppends(t *testing.T) {
 	const text = "привет 👩‍👩‍👧 ─│ end"
 	s := newStage(t, func(o *Options) { o.Frame = time.Nanosecond })
 	id, sc := s.running()

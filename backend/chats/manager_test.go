@@ -19,7 +19,7 @@ import (
 )
 
 // S08: two identical creations at once make one chat and one process.
-func TestS08DoubleStart(t *testing.T) {
+func TestCaseS08_DoubleStart(t *testing.T) {
 	s := newStage(t)
 	var wg sync.WaitGroup
 	ids := make([]string, 16)
@@ -83,7 +83,7 @@ func TestTrustIsAskedFirst(t *testing.T) {
 
 // S07: queued prompts survive the end of the host, none is sent twice; what was
 // being sent is unknown.
-func TestS07QueueSurvivesAKilledHost(t *testing.T) {
+func TestCaseS07_QueueSurvivesAKilledHost(t *testing.T) {
 	s := newStage(t)
 	id := s.chat()
 	s.send(id, "c1", "one")
@@ -133,7 +133,7 @@ func (namer) PromptID(h agent.Handle, client string) string { return h.NativeID 
 
 // The same where the transcript knows no client id, but the harness can tell
 // under which id it stored the prompt.
-func TestS07UnknownDeliveryIsFoundByItsNativeID(t *testing.T) {
+func TestCaseS07_UnknownDeliveryIsFoundByItsNativeID(t *testing.T) {
 	s := newStage(t)
 	s.agent.handover = namer{}
 	id := s.chat()
@@ -479,7 +479,7 @@ func TestAFailedStartNamesTheCommandThatHelps(t *testing.T) {
 }
 
 // X04: no log line holds what was said, run or asked.
-func TestX04LogsHoldNoConversation(t *testing.T) {
+func TestCaseX04_LogsHoldNoConversation(t *testing.T) {
 	const canary = "CANARY_7f3a"
 	var log bytes.Buffer
 	var mu sync.Mutex

@@ -205,7 +205,7 @@ func TestACloseThatFailsStrandsNothing(t *testing.T) {
 }
 
 // S04: death in the middle of a turn.
-func TestS04DeathEndsTheTurn(t *testing.T) {
+func TestCaseS04_DeathEndsTheTurn(t *testing.T) {
 	s := newStage(t)
 	id := s.chat()
 	s.send(id, "c1", "go")
@@ -229,7 +229,7 @@ func TestS04DeathEndsTheTurn(t *testing.T) {
 	s.ends(id, 2)
 }
 
-func TestS04SilenceIsShown(t *testing.T) {
+func TestCaseS04_SilenceIsShown(t *testing.T) {
 	s := newStage(t, func(o *Options) { o.SilentAfter = 50 * time.Millisecond })
 	id := s.chat()
 	s.send(id, "c1", "go")
@@ -243,7 +243,7 @@ func TestS04SilenceIsShown(t *testing.T) {
 }
 
 // S09: the agent wakes by itself.
-func TestS09TurnThatTheAgentStartsItself(t *testing.T) {
+func TestCaseS09_TurnThatTheAgentStartsItself(t *testing.T) {
 	s := newStage(t, func(o *Options) { o.SilentAfter = 100 * time.Millisecond })
 	id := s.chat()
 	s.send(id, "c1", "go")

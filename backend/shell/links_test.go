@@ -3,7 +3,7 @@ package shell
 import "testing"
 
 // Case X01: links open outside only when they are web or mail addresses.
-func TestX01OutsideLink(t *testing.T) {
+func TestCaseX01_OutsideLink(t *testing.T) {
 	good := []string{
 		"https://good.example/path?q=1#f", "http://127.0.0.1:8080/", "mailto:a@b.example?subject=x",
 	}
@@ -25,7 +25,7 @@ func TestX01OutsideLink(t *testing.T) {
 }
 
 // Case X06: ids in links are allow-listed.
-func TestX06AppLink(t *testing.T) {
+func TestCaseX06_AppLink(t *testing.T) {
 	for in, want := range map[string]string{
 		"whippletree://chat/c-1":                   "chat:c-1",
 		"whippletree://session/claude-code/abc.1":  "session:claude-code/abc.1",

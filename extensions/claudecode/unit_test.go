@@ -231,7 +231,7 @@ func TestOwnerByRegistry(t *testing.T) {
 	})
 }
 
-func TestX06ForeignIDs(t *testing.T) {
+func TestCaseX06_ForeignIDs(t *testing.T) {
 	h := quietHost(t)
 	ho := New(h).Handover
 	for _, id := range []string{"../../.ssh/id_rsa", ".", "a/b", "%2e%2e", "a..b", "-x", "", "a\x00b", strings.Repeat("x", 4096)} {

@@ -31,7 +31,7 @@ func openChat(t *testing.T, flags ...string) (*agenttest.Recorder, agent.ChatSes
 }
 
 // TestS05EveryDelta: a flood arrives complete and in order.
-func TestS05EveryDelta(t *testing.T) {
+func TestCaseS05_EveryDelta(t *testing.T) {
 	const n = 30_000
 	rec, s := openChat(t, "--deltas", fmt.Sprint(n))
 	rec.BeginPrompt()

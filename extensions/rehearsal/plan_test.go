@@ -12,7 +12,7 @@ import (
 
 // TestA04TwoOptionsOfOneKind: a plan offers two ways to say yes; the one that
 // was chosen goes back, and the mode follows it.
-func TestA04TwoOptionsOfOneKind(t *testing.T) {
+func TestCaseA04_TwoOptionsOfOneKind(t *testing.T) {
 	for option, mode := range map[string]string{"work-edits": "edits", "work-ask": "ask", "keep-planning": ""} {
 		rec, s := openChat(t, "--mode", "plan")
 		rec.Decide = func(_ context.Context, a agent.Approval) agent.ApprovalAnswer {

@@ -139,7 +139,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestX03NothingOfAnAgentReachesTheTerminalAsControl(t *testing.T) {
+func TestCaseX03_NothingOfAnAgentReachesTheTerminalAsControl(t *testing.T) {
 	bad := "a\x1b]52;c;cm0gLXJm\ab\x1b[2Jc\u202ed\u0085e\x7f\r"
 	var b bytes.Buffer
 	card := exampleCard()

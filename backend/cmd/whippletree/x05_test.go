@@ -13,7 +13,7 @@ import (
 	"github.com/whippletree-app/whippletree/backend/api"
 )
 
-func TestX05SocketUnderUmask000(t *testing.T) {
+func TestCaseX05_SocketUnderUmask000(t *testing.T) {
 	w := newWorld(t, "")
 	if err := os.Chmod(w.home, 0o777); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestX05SocketUnderUmask000(t *testing.T) {
 	}
 }
 
-func TestX05ProxyHandshake(t *testing.T) {
+func TestCaseX05_ProxyHandshake(t *testing.T) {
 	w := newWorld(t, "")
 	w.serve("--keep")
 	p, err := api.StartProxy(api.ProxyOptions{Dial: (&program{home: w.home}).dialer()})

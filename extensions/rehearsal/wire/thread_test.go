@@ -87,7 +87,7 @@ func FuzzParseRecord(f *testing.F) {
 }
 
 // TestX06SessionIDs: an id that is no plain name is refused.
-func TestX06SessionIDs(t *testing.T) {
+func TestCaseX06_SessionIDs(t *testing.T) {
 	for id, want := range map[string]bool{
 		"a": true, "6fd49b9a-b3ae-4c05-9e29-68118d003693": true, "": false, ".": false, "..": false,
 		"a/b": false, "-x": false, "%2e%2e": false, "a\x00": false, "a.jsonl": false, "a\n": false,
