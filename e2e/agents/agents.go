@@ -38,10 +38,14 @@ const FullEnv = "WHIPPLETREE_AGENTS"
 // it says that it did not run.
 func Full(t testing.TB) {
 	t.Helper()
-	if os.Getenv(RequireEnv) != "" && os.Getenv(FullEnv) != "full" {
+	if os.Getenv(RequireEnv) != "" && !IsFull() {
 		t.Skip("not run in this tier: make test-agents runs it")
 	}
 }
+
+// IsFull reports whether the whole matrix was asked for: what takes minutes runs
+// only then.
+func IsFull() bool { return os.Getenv(FullEnv) == "full" }
 
 // Dir is this folder.
 func Dir() string {

@@ -68,7 +68,7 @@ func (r *Recorder) checkReplace(w *row, it agent.Item) {
 		r.violate(RuleRows, "invalid_transition: item %s went from %s to %s", it.ID, was.State, it.State)
 	}
 	if w.chunks > 0 && !strings.HasPrefix(grown(it), w.text.String()) {
-		r.violate(RuleAppends, "item %s: the whole text does not begin with what was appended", it.ID)
+		r.violate(RuleAppends, "item %s: the whole text %q does not begin with what was appended, %q", it.ID, short(grown(it)), short(w.text.String()))
 	}
 }
 

@@ -63,7 +63,5 @@ func testSteerFails(t *testing.T, s *suite) {
 		t.Errorf("the agent does not read, and Steer returned %v", err)
 	}
 	c.close()
-	if end := c.wait(p); end.Outcome == agent.OutcomeCompleted {
-		t.Error("the turn was closed in its middle and yet completed")
-	}
+	c.wait(p) // it hears nothing of a stop, and may have come to its end
 }

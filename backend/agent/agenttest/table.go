@@ -80,6 +80,26 @@ type Contract struct {
 	Handover *HandoverConfig
 }
 
+// Choice limits a run to rules by name; "StopAt" stands for all below it.
+type Choice struct{ Provider, Source, Handover []string }
+
+// Only is the contract with the chosen rules.
+func (c Contract) Only(ch Choice) Contract {
+	if c.Provider != nil {
+		p := *c.Provider
+		p.Rules, c.Provider = ch.Provider, &p
+	}
+	if c.Source != nil {
+		s := *c.Source
+		s.Rules, c.Source = ch.Source, &s
+	}
+	if c.Handover != nil {
+		h := *c.Handover
+		h.Rules, c.Handover = ch.Handover, &h
+	}
+	return c
+}
+
 // Hold runs the whole contract for one harness.
 func Hold(t *testing.T, c Contract) {
 	t.Helper()
