@@ -59,11 +59,12 @@ const (
 //	user {Text, Attachments?, ClientID?, NativeID?}   text {Text}   reasoning {Text}
 //	tool {CallID, Name, Server?, Tool, Title, State, Detail, Output?, Locations?, Cancelable?}
 //	plan {Entries}   subagent {AgentType, Title, State, Handle?}
-//	compaction {State, Trigger?, TokensBefore?}   notice {Level, Text}   error {Reason, Text}
+//	compaction {State, Trigger?, TokensBefore?, Text?}   notice {Level, Text}   error {Reason, Text}
 //
 // Text injected by an agent (reminders, task notes) is never a user row. A text
 // or reasoning row that ended with an empty Text was taken back (a stream that
-// broke and is said again under another id); it is not shown.
+// broke and is said again under another id); it is not shown. Likewise a compaction
+// that completed without a Trigger: its row has another id.
 type Item struct {
 	ID       string   `json:"id"`
 	Type     ItemType `json:"type"`

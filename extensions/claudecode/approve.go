@@ -13,6 +13,7 @@ import (
 
 // asked is one request of the agent that a person has to answer.
 type asked struct {
+	request  *toolRequest
 	cancel   context.CancelFunc
 	answered bool // our answer was written; the agent's echo acknowledges it
 }
@@ -72,7 +73,7 @@ func (s *session) request(m *wire) {
 	a := s.approval(m.RequestID, &req, planned)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.mu.Lock()
-	s.asked[m.RequestID] = &asked{cancel: cancel}
+	s.asked[m.RequestID] = &asked{request: &req, cancel: cancel}
 	s.mu.Unlock()
 	s.asking.Add(1)
 	go func() {
@@ -108,6 +109,42 @@ func (s *session) answer(ctx context.Context, id string, req *toolRequest, answe
 		s.events.Failure("approval_not_sent", "The answer did not reach Claude Code: "+err.Error())
 	}
 }
+
+// Reanswer writes an answer once more. The program takes the first one that
+// arrives and echoes that one only; when it asks for nothing any more it had one.
+func (s *session) Reanswer(ctx context.Context, approvalID string, answer agent.ApprovalAnswer) error {
+	s.mu.Lock()
+	a := s.asked[approvalID]
+	if a != nil {
+		a.answered = true
+	}
+	s.mu.Unlock()
+	if a == nil {
+		s.events.ApprovalAcked(approvalID)
+		return nil
+	}
+	return s.proc.Send(ctx, map[string]any{"type": "control_response", "response": map[string]any{
+		"subtype": "success", "request_id": approvalID, "response": response(a.request, answer),
+	}})
+}
+
+// worked takes a tool's result for the acknowledgement of the answer that let it
+// run, where the echo did not come.
+func (s *session) worked(toolUseID string) {
+	s.mu.Lock()
+	var id string
+	for k, a := range s.asked {
+		if a.answered && a.request.ToolUseID == toolUseID {
+			id = k
+		}
+	}
+	s.mu.Unlock()
+	if id != "" {
+		s.reply(&controlReply{RequestID: id})
+	}
+}
+
+var _ agent.Reanswerer = (*session)(nil)
 
 // response is the answer in the agent's words.
 func response(req *toolRequest, answer agent.ApprovalAnswer) map[string]any {

@@ -113,6 +113,7 @@ func (s *session) settle(outcome agent.Outcome) {
 		}
 	}
 	clear(s.streams)
+	s.compacted(state, "")
 	s.rows.closeOpen(state, now)
 	s.withdrawAll()
 }

@@ -164,6 +164,9 @@ func (r *recorder) rows() []agent.Item {
 		if (it.Type == agent.ItemText || it.Type == agent.ItemReasoning) && it.Text == "" {
 			continue
 		}
+		if it.Type == agent.ItemCompaction && it.State == agent.StateCompleted && it.Trigger == "" {
+			continue
+		}
 		list = append(list, it)
 	}
 	return list

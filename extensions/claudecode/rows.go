@@ -22,6 +22,10 @@ type rows struct {
 	planRow string // the plan's row in this turn, "" before it changed
 	// background holds the open rows of sub-agents that nobody waits for.
 	background map[string]agent.Item
+	// agents are the background sub-agents by the program's id of them, and tasks
+	// its ids of what runs by the call that started it (structured mode only).
+	agents map[string]agent.Item
+	tasks  map[string]string
 }
 
 func newRows(emit func(agent.Item)) *rows {
@@ -33,6 +37,7 @@ func newRows(emit func(agent.Item)) *rows {
 	return &rows{
 		emit: named, tools: map[string]*agent.Item{}, inputs: map[string]block{},
 		counts: map[string]int{}, parents: map[string]string{}, background: map[string]agent.Item{},
+		agents: map[string]agent.Item{}, tasks: map[string]string{},
 	}
 }
 
@@ -205,7 +210,7 @@ func (rs *rows) answer(r *record, b block) {
 		}
 		return
 	}
-	rs.keepRunning(&it, r.result())
+	rs.keepRunning(&it, call, r.result())
 	rs.emit(it)
 }
 

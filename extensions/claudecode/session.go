@@ -34,10 +34,13 @@ type session struct {
 	cost    float64
 	queues  bool   // the program reports how its queue stands
 	notice  string // the row of the streak of retries
+	// compacting is the row of a compaction that runs, "" when none does.
+	compacting string
 
 	mu      sync.Mutex
 	replies map[string]chan controlReply // our requests that are owed an answer
 	asked   map[string]*asked            // the agent's requests
+	tasks   map[string]string            // what can be ended by itself, by its call
 	prompt  *turn
 	own     *turn // a turn that the agent started by itself
 	clients map[string]string
@@ -68,7 +71,7 @@ func newSession(h *agentkit.Host, proc *agentkit.Process, events agent.Events, l
 	s := &session{
 		host: h, proc: proc, events: events, launch: l, ended: make(chan struct{}),
 		streams: map[string]*streamed{}, replies: map[string]chan controlReply{},
-		asked: map[string]*asked{}, clients: map[string]string{},
+		asked: map[string]*asked{}, clients: map[string]string{}, tasks: map[string]string{},
 	}
 	s.rows = newRows(s.publish)
 	s.rows.plan = l.plan

@@ -233,6 +233,14 @@ func (s *session) record(r *record) {
 		s.lastUse = r.Message.Usage
 	}
 	s.rows.add(r, index)
+	if r.Type != "user" {
+		return
+	}
+	for _, b := range blocks(r.Message.Content) {
+		if b.Type == "tool_result" {
+			s.worked(b.ToolUseID)
+		}
+	}
 }
 
 // hasItAlready is the end of a turn whose message has an id that the agent
@@ -297,6 +305,8 @@ type systemMessage struct {
 	Error          string  `json:"error"`
 	UUID           string  `json:"uuid"`
 	Status         string  `json:"status"`
+	CompactResult  string  `json:"compact_result"`
+	CompactError   string  `json:"compact_error"`
 	SessionID      string  `json:"session_id"`
 }
 
@@ -317,6 +327,7 @@ func (s *session) system(subtype string, data []byte) {
 			s.renamed(m.SessionID)
 		case "status":
 			s.settings(agent.Settings{Mode: m.PermissionMode}, false)
+			s.compacts(&m)
 		case "api_retry":
 			s.active()
 			s.retry(&m)
@@ -328,18 +339,49 @@ func (s *session) system(subtype string, data []byte) {
 		if lenient(data, &m) == nil && m.Title != "" {
 			s.events.Title(cutTo(firstLine(m.Title), agent.LimitTitle))
 		}
+	case "task_started":
+		var t taskStarted
+		if lenient(data, &t) == nil {
+			s.started(t)
+		}
 	case "task_notification":
 		var n note
 		if lenient(data, &n) == nil {
-			s.rows.stopped(n, s.host.Time().UnixMilli())
+			s.stopped(n)
 		}
 	case "compact_boundary":
 		r, err := parseRecord(data)
 		if err != nil {
 			return
 		}
+		// The row that stays has the id that the transcript has, too.
+		s.compacted(agent.StateCompleted, "")
 		s.rows.add(&r, -1)
 	}
+}
+
+// compacts shows that the conversation is being compacted. How it came out the
+// next status tells; what a person keeps of it is the boundary.
+func (s *session) compacts(m *systemMessage) {
+	switch {
+	case m.Status == "compacting" && s.compacting == "" && m.UUID != "":
+		s.compacting = "compacting:" + m.UUID
+		now := s.host.Time().UnixMilli()
+		s.events.Item(agent.Item{ID: s.compacting, Type: agent.ItemCompaction, State: agent.StateRunning, At: now, StartedAt: now})
+	case m.CompactResult == "failed":
+		s.compacted(agent.StateFailed, m.CompactError)
+	}
+}
+
+// compacted ends the row of a running compaction. One that completed is taken
+// back: the boundary is its row.
+func (s *session) compacted(state agent.ItemState, text string) {
+	if s.compacting == "" {
+		return
+	}
+	now := s.host.Time().UnixMilli()
+	s.events.Item(agent.Item{ID: s.compacting, Type: agent.ItemCompaction, State: state, Text: text, At: now, EndedAt: now})
+	s.compacting = ""
 }
 
 // renamed reports a new session id (a /clear within the chat).

@@ -6,20 +6,37 @@ import (
 	"github.com/whippletree-app/whippletree/backend/agent"
 )
 
-// launched is what a call says that started a sub-agent and did not wait for it.
+// launched is what a call says that started a sub-agent, or sent one on that had
+// finished, and did not wait for it.
 type launched struct {
 	Async   bool   `json:"isAsync"`
 	AgentID string `json:"agentId"`
+	Resumed string `json:"resumedAgentId"`
 }
 
 // keepRunning leaves the row of a background sub-agent open at the answer that
-// it was started; its note brings the end.
-func (rs *rows) keepRunning(it *agent.Item, raw json.RawMessage) bool {
+// it was started; its note brings the end. A message that sends a finished one on
+// becomes a row of that agent.
+func (rs *rows) keepRunning(it *agent.Item, call block, raw json.RawMessage) bool {
 	var l launched
-	if it.Type != agent.ItemSubagent || it.State != agent.StateCompleted || lenient(raw, &l) != nil || !l.Async {
+	if it.State != agent.StateCompleted || lenient(raw, &l) != nil {
+		return false
+	}
+	switch {
+	case it.Type == agent.ItemSubagent && l.Async:
+		rs.agents[l.AgentID] = *it
+	case call.Name == "SendMessage" && l.Resumed != "":
+		was := rs.agents[l.Resumed]
+		*it = agent.Item{
+			ID: it.ID, ParentID: it.ParentID, Type: agent.ItemSubagent, At: it.At, StartedAt: it.StartedAt,
+			AgentType: or(was.AgentType, "general-purpose"), Title: or(was.Title, "Agent"),
+		}
+		it.Detail = &agent.Detail{Task: &agent.TaskDetail{Agent: it.AgentType, Prompt: parseInput(call.Input).Message}}
+	default:
 		return false
 	}
 	it.State, it.Output, it.EndedAt = agent.StateRunning, "", 0
+	it.Cancelable = rs.tasks[it.ID] != ""
 	rs.background[it.ID] = *it
 	return true
 }
@@ -64,7 +81,7 @@ func (rs *rows) stopped(n note, at int64) {
 	if n.IsReport {
 		it.Output = n.Summary
 	}
-	it.EndedAt = at
+	it.EndedAt, it.Cancelable = at, false
 	rs.emit(it)
 }
 

@@ -31,6 +31,7 @@ type input struct {
 
 	SubagentType string `json:"subagent_type"`
 	Prompt       string `json:"prompt"`
+	Message      string `json:"message"`
 	Plan         string `json:"plan"`
 	Skill        string `json:"skill"`
 

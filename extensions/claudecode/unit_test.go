@@ -3,10 +3,8 @@ package claudecode
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -248,86 +246,6 @@ func TestCaseX06_ForeignIDs(t *testing.T) {
 	}
 }
 
-func TestStoredSessionsArePaged(t *testing.T) {
-	h := quietHost(t)
-	for i := range 7 {
-		id := fmt.Sprintf("S%d", i)
-		transcript(t, h, "/w/app", id, said{"user", "u", "", "prompt " + id}, said{"assistant", "a", "u", "x"})
-		file := filepath.Join(projectsDir(configDir(h, nil)), slug("/w/app"), id+".jsonl")
-		at := time.Unix(int64(1000+i/2), 0) // some share a time
-		if err := os.Chtimes(file, at, at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// T14: two folders of one name on disk are told apart by their records.
-	transcript(t, h, "/w/my.app", "D1", said{"user", "u", "", "dot"})
-	transcript(t, h, "/w/my_app", "D2", said{"user", "u", "", "underscore"})
-	transcript(t, h, "/w/app", "N1", said{"leaf", "", "", "x"}) // nothing was said
-
-	imp := New(h).Handover.(agent.Importer)
-	var ids []string
-	cursor := ""
-	for range 20 {
-		list, next, err := imp.Stored(t.Context(), "/w/app", cursor, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range list {
-			ids = append(ids, s.Handle.NativeID)
-			if s.Title != "prompt "+s.Handle.NativeID || s.Model != "x" || s.UpdatedAt == 0 || s.Handle.Cwd != "/w/app" {
-				t.Errorf("stored: %+v", s)
-			}
-		}
-		if cursor = next; cursor == "" {
-			break
-		}
-	}
-	if want := []string{"S6", "S4", "S5", "S2", "S3", "S0", "S1"}; !slices.Equal(ids, want) {
-		t.Errorf("got %v, want %v", ids, want)
-	}
-	dot, _, err := imp.Stored(t.Context(), "/w/my.app", "", 10)
-	if err != nil || len(dot) != 1 || dot[0].Title != "dot" {
-		t.Errorf("my.app: %+v %v", dot, err)
-	}
-	all, _, err := imp.Stored(t.Context(), "", "", 100)
-	if err != nil || len(all) != 9 {
-		t.Errorf("all: %d %v", len(all), err)
-	}
-	if _, _, err := imp.Stored(t.Context(), "", "nonsense", 1); err == nil {
-		t.Error("took a cursor that is none")
-	}
-}
-
-func TestTitleOrder(t *testing.T) {
-	h := quietHost(t)
-	hd := transcript(t, h, "/w/app", "S1", said{"user", "u", "", "first words"},
-		said{"raw", "", "", `{"type":"ai-title","aiTitle":"by the agent"}`})
-	path, _ := transcriptPath(configDir(h, nil), hd.NativeID, hd.Cwd)
-	sum, err := summarize(path, time.Now())
-	if err != nil || sum.name("derived-1", false) != "by the agent" {
-		t.Errorf("%+v %v", sum, err)
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString(`{"type":"custom-title","customTitle":"by a person"}` + "\n"); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if sum, _ = summarize(path, time.Now()); sum.name("derived-1", false) != "by a person" {
-		t.Errorf("%+v", sum)
-	}
-	if got := (&summary{prompt: "words"}).name("chosen", true); got != "chosen" {
-		t.Error(got)
-	}
-	if got := (&summary{}).name("derived-1", false); got != "derived-1" {
-		t.Error(got)
-	}
-}
-
 func TestRecognize(t *testing.T) {
 	for _, c := range []struct {
 		exe  string
@@ -438,7 +356,7 @@ func FuzzStream(f *testing.F) {
 		s := &session{
 			host: &agentkit.Host{}, events: &listener{catalog: make(chan agent.Catalog, 1)}, launch: &launch{},
 			streams: map[string]*streamed{}, replies: map[string]chan controlReply{}, asked: map[string]*asked{},
-			clients: map[string]string{},
+			clients: map[string]string{}, tasks: map[string]string{},
 		}
 		s.rows = newRows(func(it agent.Item) {
 			for _, is := range agent.ValidateItem(it) {

@@ -25,14 +25,11 @@ const isLine = (r: Row) => r.type === 'tool' && (r.kind === 'read' || r.kind ===
 /** A run of steps shorter than this is not worth a fold. */
 const FOLD_FROM = 2;
 
-/** Cards that ended: lines of the timeline. Open ones are in the dock. */
-export function isPast(card: ApprovalCard): boolean {
-  if (card.state === 'open' || card.state === 'unconfirmed') return false;
-  return card.state !== 'sent' || card.acknowledges !== true;
-}
+/** A text or a thought that ended empty was taken back by the agent; so was a compaction whose lasting row has another id. */
+const isTakenBack = (r: Row) => ((r.type === 'text' || r.type === 'reasoning') && !!r.endedAt && !r.text && !r.truncated) || (r.type === 'compaction' && r.state === 'completed' && !r.trigger);
 
-/** A text or a thought that ended empty was taken back by the agent. */
-const isTakenBack = (r: Row) => (r.type === 'text' || r.type === 'reasoning') && !!r.endedAt && !r.text && !r.truncated;
+/** The row of the host that says how a turn ended otherwise than well. */
+const isBadEnd = (r: Row) => r.type === 'error' || (r.type === 'notice' && r.id === `end-${r.turn}`);
 
 export function buildTimeline<R extends TimelineRow>(rows: readonly R[], o: TimelineOptions): Entry<R>[] {
   const ids = new Set(rows.map((r) => r.row.id));
