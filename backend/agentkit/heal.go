@@ -11,17 +11,17 @@ const maxTries = 64
 // heal makes a whole object of a record of which only the beginning and the last
 // bytes were kept: what is open is closed where the beginning was cut, and the
 // members of the object that stand behind the cut are put after it. What was in
-// between is missing. nil when the beginning is none of an object.
-func heal(head, rest []byte) []byte {
+// between is missing; cut names the member that it began in. nil when the
+// beginning is none of an object.
+func heal(head, rest []byte) (out []byte, cut string) {
 	if len(head) == 0 || head[0] != '{' {
-		return nil
+		return nil, ""
 	}
 	var s scan
 	end, ended := s.walk(head, 0, nil)
 	if end > 0 || !ended {
-		return nil
+		return nil, ""
 	}
-	var out []byte
 	if s.text >= 0 && !s.key {
 		out = append(bytes.Clone(head[:textCut(head, s.text)]), '"')
 	} else {
@@ -41,7 +41,7 @@ func heal(head, rest []byte) []byte {
 		}
 		out = append(out, more[1:]...)
 	}
-	return out
+	return out, string(s.member)
 }
 
 // textCut is where the string that begins at i can be cut: not within an escape,

@@ -12,8 +12,10 @@ type Record struct {
 	Type string
 	// Offset and End are those of its line, Size is its length in the file.
 	Offset, End, Size int64
-	// TooLong marks a record over the limit: the middle of Data is missing.
+	// TooLong marks a record over the limit: the middle of Data is missing. Cut is
+	// the member of the record in which it began.
 	TooLong bool
+	Cut     string
 	// Recovered marks a record that stood on one line with a torn one or with
 	// NULs.
 	Recovered bool
@@ -72,8 +74,9 @@ type Records struct {
 // record.
 func (r *Records) Take(l Line, yield func(*Record) bool) {
 	data := l.Data
+	r.record.Cut = ""
 	if l.TooLong {
-		if data = heal(l.Data, l.Rest); data == nil {
+		if data, r.record.Cut = heal(l.Data, l.Rest); data == nil {
 			r.Counts.Skipped++
 			return
 		}

@@ -38,6 +38,8 @@ type scan struct {
 	// key says that it is a name.
 	text int
 	key  bool
+	// member is the newest member of the outermost object.
+	member []byte
 }
 
 func space(data []byte, i int) int {
@@ -127,6 +129,7 @@ func (s *scan) walk(data []byte, i int, top func(key, value []byte)) (end int, e
 			s.want = wantValue
 			if len(s.stack) == 1 {
 				key, from = name, space(data, i)
+				s.member = name
 			}
 			continue
 		case wantValue, wantValueOrEnd:

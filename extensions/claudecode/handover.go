@@ -19,6 +19,8 @@ type handover struct {
 	host *agentkit.Host
 	// keep bounds what a mirror holds while it reads a file's tree; 0: keptBytes.
 	keep int64
+	// memory is the index of stored sessions where the host keeps none.
+	memory agentkit.MemoryIndex
 }
 
 // TerminalCommand continues the conversation in the agent's own interface.

@@ -1,7 +1,6 @@
 package claudecode
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,6 +32,12 @@ type entry struct {
 	WaitingFor  string `json:"waitingFor"`
 	UpdatedAt   int64  `json:"updatedAt"`
 	StatusSince int64  `json:"statusUpdatedAt"`
+	// Spare marks a process that was started ahead of need: no session yet. A
+	// session that was moved into a background job names it as ParkedJobID; the
+	// process of the job names it as JobID and stands for the session.
+	Spare       bool   `json:"spare"`
+	JobID       string `json:"jobId"`
+	ParkedJobID string `json:"parkedJobId"`
 
 	identity agentkit.Identity
 	link     agent.Link
@@ -110,6 +115,20 @@ func readRegistry(config string) (registry, error) {
 	return r, nil
 }
 
+// sessionEntries are the entries that stand for a session of a person: no spare
+// process, and of a session that was parked only its job.
+func sessionEntries(live []entry) []entry {
+	jobs := map[string]bool{}
+	for _, e := range live {
+		if e.JobID != "" {
+			jobs[e.JobID] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(live), func(e entry) bool {
+		return e.Spare || e.ParkedJobID != "" && e.ParkedJobID != e.JobID && jobs[e.ParkedJobID]
+	})
+}
+
 func readEntry(file string) (entry, error) {
 	info, err := os.Lstat(file)
 	if err != nil {
@@ -123,7 +142,7 @@ func readEntry(file string) (entry, error) {
 		return entry{}, err
 	}
 	e := entry{file: file}
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := lenient(data, &e); err != nil {
 		return entry{}, err // rewritten in place: it may be half of it
 	}
 	if checkID(e.SessionID) != nil || !filepath.IsAbs(e.Cwd) {
@@ -152,7 +171,7 @@ func (e *entry) confirm() bool {
 // status translates the agent's words.
 func (e *entry) status() (agent.Status, agent.WaitingKind) {
 	switch e.Status {
-	case "busy", "running":
+	case "busy", "running", "shell": // shell: a command that the person runs in it
 		return agent.StatusRunning, ""
 	case "idle":
 		return agent.StatusIdle, ""

@@ -2,12 +2,14 @@ package claudecode
 
 import (
 	"context"
+	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/agentkit"
@@ -24,13 +26,16 @@ func (s *source) Start(ctx context.Context, start agent.SourceStart) error {
 		<-ctx.Done()
 		return nil
 	}
-	roots := start.Roots
-	if len(roots) == 0 {
-		roots = []string{configDir(s.host, nil)}
-	}
 	o := &observer{
-		host: s.host, publish: start.Publisher, roots: roots, wake: make(chan struct{}, 1),
-		shown: map[string]agent.Snapshot{}, dirs: map[string]func(){}, held: map[int]string{}, last: map[int]entry{}, exits: map[agentkit.Identity]func(){},
+		host: s.host, publish: start.Publisher, roots: func() []string { return start.Roots }, wake: make(chan struct{}, 1),
+		live: map[int]*liveSession{}, shown: map[string]agent.Snapshot{}, dirs: map[string]func(){}, held: map[int]string{},
+		exits: map[agentkit.Identity]func(){}, reader: newFactsReader(),
+	}
+	if len(start.Roots) == 0 {
+		o.roots = func() []string { return homes(s.host) }
+		if s.host.OnLaunches != nil {
+			defer s.host.OnLaunches(func() { o.note("", nil, true) })()
+		}
 	}
 	return o.run(ctx)
 }
@@ -39,18 +44,30 @@ func (s *source) Start(ctx context.Context, start agent.SourceStart) error {
 type observer struct {
 	host    *agentkit.Host
 	publish agent.Publisher
-	roots   []string
+	roots   func() []string
 	wake    chan struct{}
 
-	shown     map[string]agent.Snapshot // by session id
-	held      map[int]string            // which session a process held before
-	last      map[int]entry             // the entry that was read last, by pid
-	exits     map[agentkit.Identity]func()
-	dirs      map[string]func() // watched folders: how to end
-	forward   sync.WaitGroup
-	summaries summaries
-	subagents subagents
-	begun     bool
+	live    map[int]*liveSession      // by pid
+	shown   map[string]agent.Snapshot // by session id
+	held    map[int]string            // which session a process held before
+	exits   map[agentkit.Identity]func()
+	dirs    map[string]func() // watched folders: how to end
+	forward sync.WaitGroup
+	reader  *factsReader
+	begun   bool
+
+	mu      sync.Mutex
+	again   bool            // the registries are to be read
+	changed map[string]bool // files and folders that changed beside them
+}
+
+// liveSession is a process with the session that it is in.
+type liveSession struct {
+	entry
+	path   string // its transcript, "" before there is one
+	follow *follower
+	subs   subagents
+	agents []agent.SubagentInfo
 }
 
 func (o *observer) run(ctx context.Context) error {
@@ -62,31 +79,50 @@ func (o *observer) run(ctx context.Context) error {
 		for _, stop := range o.dirs {
 			stop()
 		}
+		for _, l := range o.live {
+			o.leave(l)
+		}
 	}()
+	o.watch()
 	for {
-		wanted := map[string]bool{}
-		for _, root := range o.roots {
-			wanted[sessionsDir(root)] = true
-		}
-		for _, e := range o.last { // a transcript is written a little after the registry
-			wanted[filepath.Join(projectsDir(e.root()), slug(e.Cwd))] = true
-			if path, ok := transcriptPath(e.root(), e.SessionID, e.Cwd); ok && isDir(strings.TrimSuffix(path, ".jsonl")) {
-				wanted[subagentsDir(path)] = true
-			}
-		}
-		o.watch(wanted)
 		select {
 		case <-o.wake:
-			o.look()
 		case <-ctx.Done():
 			return nil
 		}
+		o.mu.Lock()
+		again, changed := o.again, o.changed
+		o.again, o.changed = false, nil
+		o.mu.Unlock()
+		if again {
+			o.look()
+		}
+		if again || o.refresh(changed) {
+			o.watch()
+		}
+		o.show()
 	}
 }
 
-// watch follows exactly the wanted folders: the registries, and the folders
-// where live sessions write.
-func (o *observer) watch(wanted map[string]bool) {
+// watch follows exactly the folders that matter: the registries, where live
+// sessions write (a transcript is written a little after the registry), and the
+// folders of their sub-agents.
+func (o *observer) watch() {
+	wanted := map[string]bool{}
+	registries := map[string]bool{}
+	for _, root := range o.roots() {
+		wanted[sessionsDir(root)], registries[sessionsDir(root)] = true, true
+	}
+	for _, l := range o.live {
+		if l.path == "" {
+			wanted[filepath.Join(projectsDir(l.root()), slug(l.Cwd))] = true
+			continue
+		}
+		wanted[filepath.Dir(l.path)] = true
+		if isDir(sessionFolder(l.path)) {
+			wanted[subagentsDir(l.path)] = true
+		}
+	}
 	for dir, stop := range o.dirs {
 		if !wanted[dir] {
 			stop()
@@ -104,14 +140,33 @@ func (o *observer) watch(wanted map[string]bool) {
 			for {
 				select {
 				case <-w.Wake():
-					w.Take() // what is needed is read whole
-					o.nudge()
+					paths, rescan := w.Take()
+					o.note(dir, paths, registries[dir] || rescan)
 				case <-end:
 					return
 				}
 			}
 		})
 	}
+}
+
+// note remembers what changed until the observer takes it.
+func (o *observer) note(dir string, paths []string, again bool) {
+	o.mu.Lock()
+	o.again = o.again || again
+	if o.changed == nil {
+		o.changed = map[string]bool{}
+	}
+	if len(paths) > 0 && len(o.changed) < 4096 {
+		for _, p := range paths {
+			o.changed[p] = true
+		}
+	}
+	if dir != "" {
+		o.changed[dir] = true
+	}
+	o.mu.Unlock()
+	o.nudge()
 }
 
 func (o *observer) nudge() {
@@ -121,27 +176,118 @@ func (o *observer) nudge() {
 	}
 }
 
-// look reads the registries and publishes what is different.
+// look reads the registries.
 func (o *observer) look() {
-	var live []entry
-	for _, root := range o.roots {
+	var found []entry
+	for _, root := range o.roots() {
 		r, err := readRegistry(root)
 		if err != nil {
 			o.publish.Diagnostic("registry-unreadable", "the list of live Claude Code sessions cannot be read")
 			continue
 		}
 		for _, pid := range r.torn { // half written: what was known stays
-			if e, ok := o.last[pid]; ok && e.identity.Alive() {
-				r.live = append(r.live, e)
+			if l, ok := o.live[pid]; ok && l.identity.Alive() {
+				r.live = append(r.live, l.entry)
 			}
 		}
-		for _, e := range r.live {
-			o.last[e.Pid] = e
-			live = append(live, e)
+		found = append(found, sessionEntries(r.live)...)
+	}
+	o.followExits(found)
+	now := map[int]*liveSession{}
+	for _, e := range found {
+		l := o.live[e.Pid]
+		if l == nil || l.SessionID != e.SessionID || l.identity != e.identity {
+			l = &liveSession{}
+		}
+		l.entry = e
+		now[e.Pid] = l
+		o.read(l)
+		o.list(l)
+	}
+	for pid, l := range o.live {
+		if now[pid] != l {
+			o.leave(l)
 		}
 	}
-	o.followExits(live)
-	o.show(live)
+	o.live = now
+}
+
+// refresh takes what changed beside the registries. It reports whether other
+// folders are to be watched.
+func (o *observer) refresh(changed map[string]bool) (rewatch bool) {
+	for _, l := range o.live {
+		if l.path == "" {
+			if changed[filepath.Join(projectsDir(l.root()), slug(l.Cwd))] {
+				o.read(l)
+				rewatch = rewatch || l.path != ""
+			}
+			continue
+		}
+		if changed[l.path] {
+			o.read(l)
+		}
+		folder := sessionFolder(l.path)
+		if changed[folder] || changed[subagentsDir(l.path)] {
+			o.list(l)
+			rewatch = rewatch || o.dirs[subagentsDir(l.path)] == nil
+		}
+	}
+	return rewatch
+}
+
+// read takes what was appended to a session's transcript.
+func (o *observer) read(l *liveSession) {
+	if l.path == "" {
+		path, ok := transcriptPath(l.root(), l.SessionID, l.Cwd)
+		if !ok {
+			return
+		}
+		l.path = path
+	}
+	now := o.host.Time()
+	if l.follow == nil {
+		var known agentkit.Indexed
+		if o.host.Index != nil {
+			known, _, _ = o.host.Index.Known(context.Background(), harnessID, l.path) // without it the ends are read
+		}
+		fol, err := o.reader.follow(l.path, known, now)
+		if err != nil {
+			return // gone again: the next change tells
+		}
+		l.follow = fol
+	}
+	if err := l.follow.read(now); err != nil {
+		o.publish.Diagnostic("transcript-unreadable", "the transcript of a live Claude Code session cannot be read")
+	}
+}
+
+func (o *observer) list(l *liveSession) {
+	if l.path != "" {
+		l.agents = l.subs.list(l.path)
+	}
+}
+
+// leave lets go of a session. What is known of its transcript is kept, so that
+// reading goes on from there.
+func (o *observer) leave(l *liveSession) {
+	if l.follow == nil {
+		return
+	}
+	state := l.follow.tail.State()
+	info, err := os.Lstat(l.path)
+	l.follow.close()
+	if o.host.Index == nil || err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	x := entryOf(o.host, l.SessionID, l.root(), agentkit.Indexed{Harness: harnessID, Path: l.path, Stamp: agentkit.StampOf(info), Tail: state}, &l.follow.facts)
+	if state.Inode != x.Stamp.Inode || state.Offset != x.Stamp.Size {
+		x.Stamp.Mtime = 0 // not read to its end: the next comparison reads on
+	}
+	if err := o.host.Index.Put(ctx, x); err != nil {
+		o.host.Logger().Debug("the index of stored sessions was not told of an end", "err", err)
+	}
 }
 
 // followExits watches exactly the live processes.
@@ -152,9 +298,9 @@ func (o *observer) followExits(live []entry) {
 		if o.exits[e.identity] != nil || o.host.Exits == nil {
 			continue
 		}
-		stop, err := o.host.Exits.Watch(e.identity, o.nudge)
+		stop, err := o.host.Exits.Watch(e.identity, func() { o.note("", nil, true) })
 		if err != nil {
-			o.nudge() // it ended just now
+			o.note("", nil, true) // it ended just now
 			continue
 		}
 		o.exits[e.identity] = stop
@@ -163,29 +309,30 @@ func (o *observer) followExits(live []entry) {
 		if !wanted[id] {
 			stop()
 			delete(o.exits, id)
-			delete(o.last, id.Pid)
 		}
 	}
 }
 
-func (o *observer) show(live []entry) {
+// show publishes what is different.
+func (o *observer) show() {
 	now := map[string]agent.Snapshot{}
 	held := map[int]string{}
 	var order []string
-	for _, e := range live {
-		snap := o.snapshot(&e)
-		held[e.Pid] = e.SessionID
-		if before := o.held[e.Pid]; before != "" && before != e.SessionID {
+	for _, pid := range slices.Sorted(maps.Keys(o.live)) {
+		l := o.live[pid]
+		snap := o.snapshot(l)
+		held[pid] = l.SessionID
+		if before := o.held[pid]; before != "" && before != l.SessionID {
 			snap.Supersedes = before
-		} else if old, ok := o.shown[e.SessionID]; ok && old.Pid == e.Pid {
+		} else if old, ok := o.shown[l.SessionID]; ok && old.Pid == pid {
 			snap.Supersedes = old.Supersedes
 		}
-		if other, twice := now[e.SessionID]; twice { // two processes write to one session
+		if other, twice := now[l.SessionID]; twice { // two processes write to one session
 			snap = both(other, snap)
 		} else {
-			order = append(order, e.SessionID)
+			order = append(order, l.SessionID)
 		}
-		now[e.SessionID] = snap
+		now[l.SessionID] = snap
 	}
 	o.held = held
 	var changed []agent.Snapshot
@@ -226,31 +373,33 @@ func both(a, b agent.Snapshot) agent.Snapshot {
 	return a
 }
 
-func (o *observer) snapshot(e *entry) agent.Snapshot {
-	status, kind := e.status()
+func (o *observer) snapshot(l *liveSession) agent.Snapshot {
+	status, kind := l.status()
 	snap := agent.Snapshot{
-		ID: e.SessionID, Harness: harnessID, Pid: e.Pid, PidStartedAt: e.procStart(), Cwd: e.Cwd,
-		Status: status, StatusAt: max(e.StatusSince, 0), WaitingKind: kind, Link: e.link,
-		Evidence: e.evidence(), StartedAt: e.StartedAt,
+		ID: l.SessionID, Harness: harnessID, Pid: l.Pid, PidStartedAt: l.procStart(), Cwd: l.Cwd,
+		Status: status, StatusAt: max(l.StatusSince, 0), WaitingKind: kind, Link: l.link,
+		Evidence: l.evidence(), StartedAt: l.StartedAt, Subagents: l.agents, Env: homeEnv(o.host, l.root()),
 	}
 	if status == agent.StatusWaiting {
-		snap.WaitingFor = cutTo(e.WaitingFor, agent.LimitWaitingFor)
+		snap.WaitingFor = cutTo(l.WaitingFor, agent.LimitWaitingFor)
 	}
-	var sum summary
-	if path, ok := transcriptPath(e.root(), e.SessionID, e.Cwd); ok {
-		// While it runs the file grows all the time; what is known will do.
-		sum = o.summaries.get(path, o.host.Time(), status == agent.StatusRunning)
-		snap.Subagents = o.subagents.list(path)
+	var f facts
+	if l.follow != nil {
+		f = l.follow.facts
 	}
-	snap.Title = sum.name(e.Name, e.NameSource == "user")
-	snap.Model, snap.Mode = sum.model, sum.mode
+	snap.Title = f.name(l.Name, l.NameSource == "user")
+	snap.Model, snap.Mode = f.Model, f.Mode
 	switch status {
 	case agent.StatusIdle:
-		snap.LastTurn, snap.LastTurnEndedAt = sum.lastTurn, sum.turnEnd
+		snap.LastTurn, snap.LastTurnEndedAt = f.Turn, f.TurnEnd
+		if f.Turn == "failed" {
+			snap.Error = f.Fault
+		}
 	case agent.StatusRunning, agent.StatusWaiting:
-		snap.Tool = cutTo(sum.tool, agent.LimitTool)
-		if kind == agent.WaitApproval && sum.tool != "" {
-			snap.WaitingFor = cutTo(sum.tool+": "+sum.toolText, agent.LimitWaitingFor)
+		tool, text := f.running()
+		snap.Tool = tool
+		if kind == agent.WaitApproval && tool != "" {
+			snap.WaitingFor = cutTo(tool+": "+text, agent.LimitWaitingFor)
 		}
 	}
 	return snap

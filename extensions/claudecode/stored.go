@@ -7,124 +7,135 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/agentkit"
 )
 
-// storedFile is one transcript on disk, before anything of it is read.
-type storedFile struct {
-	path  string
-	id    string
-	mtime int64 // nanoseconds
-	size  int64
+// storedList lists the program's transcripts out of the host's index.
+func storedList(h *agentkit.Host, index agentkit.Index) *agentkit.StoredList {
+	return &agentkit.StoredList{
+		Harness: harnessID, Index: index,
+		Files: func(ctx context.Context) ([]agentkit.StoredFile, error) {
+			var files []agentkit.StoredFile
+			var err error
+			for _, home := range homes(h) {
+				if files, err = transcripts(ctx, home, files); err != nil {
+					return nil, err
+				}
+			}
+			return files, nil
+		},
+		Reader: func() func(agentkit.StoredFile, agentkit.Indexed) (agentkit.Indexed, error) {
+			r := newFactsReader()
+			return func(f agentkit.StoredFile, known agentkit.Indexed) (agentkit.Indexed, error) {
+				return indexed(h, r, f, known)
+			}
+		},
+	}
 }
 
-func (f storedFile) cursor() string { return strconv.FormatInt(f.mtime, 10) + "." + f.id }
-
-// Stored lists conversations on disk, newest change first. Only the page that
-// is returned is read, and of each its ends.
-func (h *handover) Stored(ctx context.Context, cwd, cursor string, limit int) ([]agent.StoredSession, string, error) {
-	config := configDir(h.host, nil)
-	files, err := storedFiles(config, cwd)
+// indexed reads what the index keeps of a transcript.
+func indexed(h *agentkit.Host, r *factsReader, f agentkit.StoredFile, known agentkit.Indexed) (agentkit.Indexed, error) {
+	now := h.Time()
+	x := agentkit.Indexed{Stamp: f.Stamp}
+	var what facts
+	var err error
+	if had, ok := loadFacts(known.Facts); ok {
+		what, x.Tail, err = r.readOn(f.Path, f.Stamp.Size, had, known.Tail, now)
+	} else {
+		what, x.Stamp, x.Tail, err = r.read(f.Path, now)
+	}
 	if err != nil {
-		return nil, "", err
+		return x, err
 	}
-	if cursor != "" {
-		at, id, ok := strings.Cut(cursor, ".")
-		mtime, err := strconv.ParseInt(at, 10, 64)
-		if !ok || err != nil || checkID(id) != nil {
-			return nil, "", errors.New("this is no cursor of the list of stored sessions")
-		}
-		after := storedFile{id: id, mtime: mtime}
-		from, _ := slices.BinarySearchFunc(files, after, newestFirst)
-		for from < len(files) && newestFirst(files[from], after) <= 0 {
-			from++
-		}
-		files = files[from:]
+	return entryOf(h, f.ID, f.Home, x, &what), nil
+}
+
+// entryOf makes the row of a list out of the facts.
+func entryOf(h *agentkit.Host, id, home string, x agentkit.Indexed, f *facts) agentkit.Indexed {
+	x.Facts = f.save()
+	x.Listed = f.Spoken
+	updated := f.Updated
+	if updated == 0 { // no record tells
+		updated = min(x.Stamp.Mtime/1_000_000, h.Time().UnixMilli())
 	}
-	if limit <= 0 {
-		limit = 50
+	x.Session = agent.StoredSession{
+		Handle:    agent.Handle{Harness: harnessID, NativeID: id, Cwd: f.Cwd, Env: homeEnv(h, home)},
+		Title:     or(f.name("", false), "Session "+id[:min(8, len(id))]),
+		UpdatedAt: updated, Size: x.Stamp.Size, Model: f.Model, StartedAt: f.Began, First: f.First,
+		LastTurn: f.Turn, LastTurnEndedAt: f.TurnEnd, SkippedLines: f.Skipped, ClockOdd: f.Odd,
 	}
-	list := []agent.StoredSession{}
-	for i, f := range files {
+	if f.Last != f.First {
+		x.Session.Last = f.Last
+	}
+	return x
+}
+
+// transcripts lists the files of a home that hold a session. No file is opened.
+func transcripts(ctx context.Context, home string, files []agentkit.StoredFile) ([]agentkit.StoredFile, error) {
+	folders, err := os.ReadDir(projectsDir(home))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the stored sessions cannot be listed: %w", err)
+	}
+	for _, folder := range folders {
 		if ctx.Err() != nil {
-			return nil, "", context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		sum, err := summarize(f.path, h.host.Time())
-		if err != nil || !sum.spoken || (cwd != "" && !samePath(sum.cwd, cwd)) {
+		if !folder.IsDir() {
 			continue
 		}
-		updated := sum.updated
-		if updated == 0 {
-			updated = f.mtime / 1_000_000
-		}
-		list = append(list, agent.StoredSession{
-			Handle:    handleFor(h.host, f.id, sum.cwd, nil),
-			Title:     or(sum.name("", false), "Session "+f.id[:min(8, len(f.id))]),
-			UpdatedAt: updated, Size: f.size, Model: sum.model,
-		})
-		if len(list) == limit && i+1 < len(files) {
-			return list, f.cursor(), nil
-		}
-	}
-	return list, "", nil
-}
-
-func newestFirst(a, b storedFile) int {
-	switch {
-	case a.mtime > b.mtime:
-		return -1
-	case a.mtime < b.mtime:
-		return 1
-	}
-	return strings.Compare(a.id, b.id)
-}
-
-func storedFiles(config, cwd string) ([]storedFile, error) {
-	var dirs []string
-	if cwd != "" {
-		dirs = []string{filepath.Join(projectsDir(config), slug(cwd))}
-	} else {
-		entries, err := os.ReadDir(projectsDir(config))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the stored sessions cannot be listed: %w", err)
-		}
-		for _, e := range entries {
-			if e.IsDir() {
-				dirs = append(dirs, filepath.Join(projectsDir(config), e.Name()))
-			}
-		}
-	}
-	var files []storedFile
-	for _, dir := range dirs {
-		entries, err := os.ReadDir(dir)
+		dir := filepath.Join(projectsDir(home), folder.Name())
+		d, err := os.Open(dir)
 		if err != nil {
 			continue // removed meanwhile, or not ours to read
 		}
-		for _, e := range entries {
+		names, _ := d.ReadDir(-1) // what there is of it
+		_ = d.Close()
+		for _, e := range names {
 			id, isTranscript := strings.CutSuffix(e.Name(), ".jsonl")
-			if !isTranscript || checkID(id) != nil {
+			// Older versions put the transcripts of sub-agents here.
+			if !isTranscript || strings.HasPrefix(id, "agent-") || checkID(id) != nil {
 				continue
 			}
 			info, err := e.Info()
 			if err != nil || !info.Mode().IsRegular() {
 				continue
 			}
-			files = append(files, storedFile{filepath.Join(dir, e.Name()), id, info.ModTime().UnixNano(), info.Size()})
+			files = append(files, agentkit.StoredFile{Path: dir + string(filepath.Separator) + e.Name(), ID: id, Home: home, Stamp: agentkit.StampOf(info)})
 		}
 	}
-	slices.SortFunc(files, newestFirst)
 	return files, nil
 }
 
-func samePath(a, b string) bool {
-	if a == b {
-		return true
+// Stored lists conversations on disk, newest first, out of the index. Without a
+// host that keeps one, the disk is looked at for the first page.
+func (h *handover) Stored(ctx context.Context, cwd, cursor string, limit int) ([]agent.StoredSession, string, error) {
+	list := h.list()
+	if cursor == "" && h.host.Index == nil {
+		if err := list.Check(ctx, nil); err != nil {
+			return nil, "", err
+		}
 	}
-	ra, err1 := filepath.EvalSymlinks(a)
-	rb, err2 := filepath.EvalSymlinks(b)
-	return err1 == nil && err2 == nil && ra == rb
+	return list.Page(ctx, cwd, cursor, limit)
 }
+
+// CheckStored implements [agent.StoredChecker].
+func (h *handover) CheckStored(ctx context.Context, progress func()) error {
+	return h.list().Check(ctx, progress)
+}
+
+// StoredFolders implements [agent.StoredChecker].
+func (h *handover) StoredFolders(ctx context.Context) ([]agent.StoredFolder, error) {
+	return h.list().Index.Folders(ctx, harnessID)
+}
+
+func (h *handover) list() *agentkit.StoredList {
+	if h.host.Index != nil {
+		return storedList(h.host, h.host.Index)
+	}
+	return storedList(h.host, &h.memory)
+}
+
+var _ agent.StoredChecker = (*handover)(nil)

@@ -23,8 +23,11 @@ type subMeta struct {
 // subagentsDir is where the transcripts of a session's sub-agents stand, nested
 // ones too.
 func subagentsDir(transcript string) string {
-	return filepath.Join(strings.TrimSuffix(transcript, ".jsonl"), "subagents")
+	return filepath.Join(sessionFolder(transcript), "subagents")
 }
+
+// sessionFolder holds what belongs to a session beside its transcript.
+func sessionFolder(transcript string) string { return strings.TrimSuffix(transcript, ".jsonl") }
 
 // subagents remembers what was read of files that did not change.
 type subagents struct{ known map[string]knownSub }
@@ -46,10 +49,24 @@ func (c *subagents) list(transcript string) []agent.SubagentInfo {
 		c.known = map[string]knownSub{}
 	}
 	var list []agent.SubagentInfo
+	described := map[string]bool{}
 	for _, e := range entries {
-		id, isMeta := strings.CutSuffix(e.Name(), ".meta.json")
-		id, isAgent := strings.CutPrefix(id, "agent-")
-		if !isMeta || !isAgent || checkID(id) != nil {
+		if name, ok := strings.CutSuffix(e.Name(), ".meta.json"); ok {
+			described[name] = true
+		}
+	}
+	for _, e := range entries {
+		name, isMeta := strings.CutSuffix(e.Name(), ".meta.json")
+		read := readSub
+		if !isMeta { // versions that do not describe them, or not yet
+			var isTranscript bool
+			if name, isTranscript = strings.CutSuffix(e.Name(), ".jsonl"); !isTranscript || described[name] {
+				continue
+			}
+			read = readUndescribed
+		}
+		id, isAgent := strings.CutPrefix(name, "agent-")
+		if !isAgent || checkID(id) != nil {
 			continue
 		}
 		info, err := e.Info()
@@ -59,7 +76,7 @@ func (c *subagents) list(transcript string) []agent.SubagentInfo {
 		path := filepath.Join(dir, e.Name())
 		k, seen := c.known[path]
 		if !seen || !k.mtime.Equal(info.ModTime()) {
-			sub, ok := readSub(dir, id, info.ModTime())
+			sub, ok := read(dir, id, info.ModTime())
 			if !ok {
 				continue // half written: the next change tells
 			}
@@ -100,4 +117,35 @@ func readSub(dir, id string, changed time.Time) (agent.SubagentInfo, bool) {
 		s.StartedAt = changed.UnixMilli()
 	}
 	return s, true
+}
+
+// readUndescribed makes the row of a sub-agent out of its transcript alone: its
+// task is the title, and an answer that ends a turn is its end.
+func readUndescribed(dir, id string, changed time.Time) (agent.SubagentInfo, bool) {
+	s := agent.SubagentInfo{ID: id, Type: "general-purpose", Status: "running"}
+	recs := agentkit.Records{Known: knownTypes}
+	var ends agentkit.Ends
+	_, _, err := ends.Read(filepath.Join(dir, "agent-"+id+".jsonl"), 16<<10, 64<<10, func(l agentkit.Line) {
+		recs.Take(l, func(r *agentkit.Record) bool {
+			x, ok := decode(r)
+			if !ok {
+				return false
+			}
+			if s.StartedAt == 0 {
+				s.StartedAt = x.at()
+			}
+			switch text, _, isPrompt := x.prompt(); {
+			case isPrompt:
+				s.Title = or(s.Title, cutTo(firstLine(text), agent.LimitSubagentTitle))
+				s.Status, s.EndedAt = "running", 0
+			case x.Type == "assistant" && x.Message.StopReason == "end_turn":
+				s.Status, s.EndedAt = "completed", x.at()
+			}
+			return true
+		})
+	}, nil)
+	if s.StartedAt == 0 {
+		s.StartedAt = changed.UnixMilli()
+	}
+	return s, err == nil
 }

@@ -1,0 +1,164 @@
+package claudecode
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/whippletree-app/whippletree/backend/agentkit"
+)
+
+// What is read of each end of a transcript for its facts, in bytes: a little, and
+// more when the title or the last turn is not in it.
+const (
+	firstWindow = 16 << 10
+	lastWindow  = 1 << 20
+)
+
+// factsReader reads the facts of transcripts; one goroutine uses it.
+type factsReader struct {
+	ends agentkit.Ends
+	recs agentkit.Records
+}
+
+func newFactsReader() *factsReader {
+	return &factsReader{recs: agentkit.Records{Known: knownTypes}}
+}
+
+// read gathers the facts out of the ends of a file.
+func (x *factsReader) read(path string, now time.Time) (facts, agentkit.Stamp, agentkit.TailState, error) {
+	for window := int64(firstWindow); ; window *= 4 {
+		x.recs.Counts = agentkit.RecordCounts{}
+		f := facts{now: now.UnixMilli()}
+		take := func(l agentkit.Line) { x.recs.Take(l, f.add) }
+		began, gap := false, false
+		stamp, state, err := x.ends.Read(path, window, window, take, func() {
+			// What the beginning leaves open ended somewhere in between.
+			began, gap = f.First != "" && f.Cwd != "", true
+			f.Turn, f.TurnEnd, f.Fault, f.Open, f.Model, f.Last = "", 0, "", nil, "", ""
+		})
+		f.Skipped = x.recs.Counts.Skipped
+		if err != nil || !gap || window >= lastWindow || began && f.Model != "" {
+			return f, stamp, state, err
+		}
+	}
+}
+
+// catchUp is how much of a file that grew is read on from where reading stopped,
+// in bytes; of more, the ends are read anew.
+const catchUp = 1 << 20
+
+// readOn continues with what was known of a file.
+func (x *factsReader) readOn(path string, size int64, known facts, state agentkit.TailState, now time.Time) (facts, agentkit.TailState, error) {
+	if behind := size - state.Offset; behind < 0 || behind > catchUp {
+		f, _, state, err := x.read(path, now)
+		return f, state, err
+	}
+	tail := agentkit.NewTail(path, state)
+	defer func() { _ = tail.Close() }()
+	fol := follower{tail: tail, facts: known, recs: &x.recs}
+	if err := fol.read(now); err != nil {
+		return facts{}, agentkit.TailState{}, err
+	}
+	if fol.restarted { // it is another file: the beginning counts as well
+		f, _, state, err := x.read(path, now)
+		return f, state, err
+	}
+	return fol.facts, tail.State(), nil
+}
+
+// decode reads a record for its rows; ok is false when it is none.
+func decode(r *agentkit.Record) (x record, ok bool) {
+	x, err := parseRecord(r.Data)
+	if r.TooLong && r.Cut == "message" {
+		x.Message.Content = tooLarge(x.Message.Content, r.Size)
+	}
+	return x, err == nil
+}
+
+// tooLarge says behind the last block of a message that its rest is missing.
+func tooLarge(content json.RawMessage, size int64) json.RawMessage {
+	list := blocks(content)
+	if len(list) == 0 {
+		return content
+	}
+	note := fmt.Sprintf("… content too large (%d MB)", (size+500_000)/1_000_000)
+	switch b := &list[len(list)-1]; b.Type {
+	case "text":
+		b.Text += note
+	case "thinking":
+		b.Thinking += note
+	case "tool_result":
+		b.Content, _ = json.Marshal(plainText(b.Content) + note) // a text is always JSON
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return content
+	}
+	return data
+}
+
+// cheap decodes a line unless its beginning shows that it is one of the big
+// records that tell nothing.
+func cheap(l agentkit.Line) (record, bool) {
+	if !l.Object() {
+		return record{}, false
+	}
+	head := string(l.Data[:min(len(l.Data), 64)])
+	if strings.Contains(head, `"type":"api-request`) || strings.Contains(head, `"type":"file-history`) {
+		return record{}, false
+	}
+	r, err := parseRecord(l.Data)
+	return r, err == nil
+}
+
+// follower keeps the facts of one live transcript up to date.
+type follower struct {
+	path  string
+	tail  *agentkit.Tail
+	facts facts
+	recs  *agentkit.Records
+	// restarted says that the last read found another file in the place.
+	restarted bool
+}
+
+// follow begins with what the index knows of the file, else with its ends.
+func (x *factsReader) follow(path string, known agentkit.Indexed, now time.Time) (*follower, error) {
+	fol := &follower{path: path, recs: &agentkit.Records{Known: knownTypes}}
+	var err error
+	var state agentkit.TailState
+	had, ok := loadFacts(known.Facts)
+	if ok {
+		fol.facts, state = had, known.Tail
+	} else if fol.facts, _, state, err = x.read(path, now); err != nil {
+		return nil, err
+	}
+	fol.tail = agentkit.NewTail(path, state)
+	return fol, nil
+}
+
+func (fol *follower) close() { _ = fol.tail.Close() }
+
+// read takes what was appended. A file that was replaced is read whole.
+func (fol *follower) read(now time.Time) error {
+	fol.facts.now = now.UnixMilli()
+	before, skipped := fol.tail.State(), fol.recs.Counts.Skipped
+	fresh := facts{now: fol.facts.now}
+	begun := false
+	var err error
+	fol.restarted, err = fol.tail.Read(func(l agentkit.Line) {
+		if l.Offset < before.Offset && !begun { // restarted
+			begun = true
+			fol.facts = fresh
+		}
+		fol.recs.Take(l, fol.facts.add)
+	})
+	fol.facts.Skipped += fol.recs.Counts.Skipped - skipped
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
