@@ -85,6 +85,19 @@ func (h *Hub) Publish(topic, typ string, data any) {
 	t.publish(typ, raw)
 }
 
+// Watched reports whether somebody is subscribed to a topic now.
+func (h *Hub) Watched(topic string) bool {
+	h.mu.Lock()
+	t := h.topics[topic]
+	h.mu.Unlock()
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.subs) > 0
+}
+
 // End forgets a topic; its subscribers get a gap and will learn that it is gone.
 func (h *Hub) End(topic string) {
 	h.mu.Lock()

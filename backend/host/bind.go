@@ -172,6 +172,9 @@ func (h *Host) bindChats() {
 	})
 	api.HandleConcurrent(s, "chats.set", func(ctx context.Context, c *api.Caller, r api.ChatSetting) (api.SettingResult, error) {
 		sum, notice, err := h.chats.Set(ctx, h.caller(c), r.ChatID, r.Name, r.Value)
+		if r.Name == "archived" {
+			h.retention.tell()
+		}
 		return api.SettingResult{Chat: sum, Notice: notice}, err
 	})
 	api.Handle(s, "chats.queue", func(ctx context.Context, _ *api.Caller, r api.QueueEdit) (api.QueueResult, error) {

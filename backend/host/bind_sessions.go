@@ -21,6 +21,7 @@ func (h *Host) bindSessions() {
 	api.HandleConcurrent(s, "sessions.focus", func(ctx context.Context, _ *api.Caller, r api.SessionRef) (api.FocusResult, error) {
 		return h.observed.focus(ctx, r.Key)
 	})
+	h.bindKeeping()
 	api.HandleConcurrent(s, "sessions.open", h.openSession)
 	api.HandleConcurrent(s, "sessions.stored", h.stored)
 	api.HandleConcurrent(s, "sessions.storedFolders", h.storedFolders)

@@ -91,6 +91,7 @@ type Host struct {
 	projects  *projects.Projects
 	observed  *observed
 	composer  *composer
+	retention *retention
 	reaped    chan struct{}
 	built     chan struct{} // closed when all of the above exist
 
@@ -250,6 +251,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if h.handoff, err = h.newHandoff(dirs["run"]); err != nil {
 		return err
 	}
+	h.retention = newRetention(h)
 	h.chats.SetGuard(afterReap{h.handoff, h.reaped})
 	if _, err := h.chats.Start(ctx); err != nil {
 		return err
@@ -290,6 +292,7 @@ func (h *Host) background() {
 		h.env.set(h.withHome(r.Env))
 	})
 	h.observed.start()
+	h.wg.Go(func() { h.retention.run(h.ctx) })
 	h.wg.Go(h.composer.sweep)
 	h.wg.Go(func() { h.harnesses.look(h.ctx) })
 }
@@ -330,6 +333,7 @@ func (h *Host) settingsChanged() {
 	h.harnesses.changed()
 	h.starts.tell()
 	h.leases.check()
+	h.retention.tell()
 	h.infoChanged()
 }
 

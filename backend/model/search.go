@@ -22,6 +22,8 @@ type SearchHit struct {
 	Text string `json:"text"`
 	// Marks are begin and end of what was found in Text, in UTF-16 units.
 	Marks [][2]int `json:"marks"`
+	// Cursor is where a search goes on behind this hit.
+	Cursor string `json:"-"`
 }
 
 // RemovedChat is a chat that retention removed, or a person did.

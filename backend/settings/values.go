@@ -9,6 +9,7 @@ type Values struct {
 	Approvals     Approvals          `json:"approvals"`
 	Notifications Notifications      `json:"notifications"`
 	Editor        Editor             `json:"editor"`
+	Search        Search             `json:"search"`
 	Webview       Webview            `json:"webview"`
 	Harnesses     map[string]Harness `json:"harnesses"`
 }
@@ -25,11 +26,12 @@ type General struct {
 }
 
 // Chats: ReleaseIdleAfter in minutes (0 never), SilentAfter in seconds; SendWith is
-// enter or ctrlEnter.
+// enter or ctrlEnter; KeepArchivedDays 0 keeps archived chats for ever.
 type Chats struct {
 	ReleaseIdleAfter int    `json:"releaseIdleAfter"`
 	SilentAfter      int    `json:"silentAfter"`
 	SendWith         string `json:"sendWith"`
+	KeepArchivedDays int    `json:"keepArchivedDays"`
 }
 
 // Terminal: Scrollback in lines; ClipboardWrite is never, ask or always.
@@ -54,6 +56,12 @@ type Notifications struct {
 	Failed   bool `json:"failed"`
 	ShowText bool `json:"showText"`
 	Sound    bool `json:"sound"`
+}
+
+// Search: Sessions lets the host read sessions that are no chats, to find them by
+// their text.
+type Search struct {
+	Sessions bool `json:"sessions"`
 }
 
 // Editor: Command is argv with {file} and {line}.

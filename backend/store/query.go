@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,6 +11,11 @@ const (
 	queryRunes = 256
 	queryWords = 16
 )
+
+// QueryError says what is wrong with what was searched for.
+type QueryError struct{ Reason string }
+
+func (e *QueryError) Error() string { return e.Reason }
 
 // query is what is searched for: every word must occur, anywhere in the same
 // item, also inside other words.
@@ -24,7 +28,7 @@ type query struct {
 func parseQuery(text string) (query, error) {
 	text = strings.TrimSpace(plain(text))
 	if utf8.RuneCountInString(text) > queryRunes {
-		return query{}, errors.New("the search text is longer than 256 characters")
+		return query{}, &QueryError{"The search text is longer than 256 characters."}
 	}
 	var q query
 	for i, piece := range strings.Split(text, `"`) {
@@ -37,10 +41,10 @@ func parseQuery(text string) (query, error) {
 		}
 	}
 	if len(q.words) == 0 {
-		return query{}, errors.New("there is nothing to search for")
+		return query{}, &QueryError{"There is nothing to search for."}
 	}
 	if len(q.words) > queryWords {
-		return query{}, errors.New("the search text has more than 16 words")
+		return query{}, &QueryError{"The search text has more than 16 words."}
 	}
 	q.match = expression(q.words)
 	return q, nil

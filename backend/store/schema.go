@@ -242,7 +242,7 @@ CREATE TABLE removed (
   at INTEGER NOT NULL,
   body TEXT NOT NULL
 ) STRICT;
-`, indexStep, usageStep}
+`, indexStep, usageStep, keepStep}
 
 // Format is the newest database format this program knows.
 func Format() int { return len(migrations) }

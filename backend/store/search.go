@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -70,7 +69,8 @@ func (s *Store) Search(ctx context.Context, r Search) (Found, error) {
 		ids = "SELECT id FROM documents WHERE chat = (SELECT k FROM chats WHERE id = ?) AND id < ? ORDER BY id DESC"
 		args = []any{r.ChatID, p.before}
 	}
-	return p.found, p.run(ctx, ids, args, p.row)
+	err = p.run(ctx, ids, args, p.row)
+	return p.found, err
 }
 
 type connReader struct{ conn *sql.Conn }
@@ -85,6 +85,7 @@ type page struct {
 	query  query
 	q      querier
 	before int64
+	at     int64 // the entry that is looked at
 	found  Found
 	seen   map[string]bool // rows that were found before they were indexed
 }
@@ -94,7 +95,7 @@ func newPage(r Search) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &page{Search: r, query: q, before: 1 << 62, seen: map[string]bool{}}
+	p := &page{Search: r, query: q, before: 1 << 62, at: 1 << 62, seen: map[string]bool{}}
 	p.found.Hits = []model.SearchHit{}
 	if p.Limit <= 0 {
 		p.Limit = 50
@@ -102,7 +103,7 @@ func newPage(r Search) (*page, error) {
 	p.Limit = min(p.Limit, searchHits)
 	if r.Cursor != "" {
 		if p.before, err = strconv.ParseInt(r.Cursor, 10, 64); err != nil {
-			return nil, fmt.Errorf("the cursor %q is not one of a search", r.Cursor)
+			return nil, &QueryError{"The place to go on from is not one of this search."}
 		}
 	}
 	return p, nil
@@ -116,13 +117,14 @@ func (p *page) run(ctx context.Context, ids string, args []any, take func(contex
 	last := int64(0)
 	err := each(ctx, p.q, func(r *sql.Rows) error {
 		if looked == searchLook || len(p.found.Hits) >= p.Limit {
-			p.found.Next = strconv.FormatInt(last, 10)
+			p.found.Next = cursorOf(last)
 			return errEnough
 		}
 		looked++
 		if err := r.Scan(&last); err != nil {
 			return err
 		}
+		p.at = last
 		return take(ctx, last)
 	}, ids, args...)
 	if errors.Is(err, errEnough) {
@@ -193,6 +195,7 @@ func (p *page) look(ctx context.Context, query string, args ...any) error {
 	}
 	p.seen[h.ChatID+"/"+row.ID] = true
 	h.ItemID, h.Type, h.Tool, h.At = row.ID, row.Type, row.Tool, row.At
+	h.Cursor = cursorOf(p.at)
 	p.found.Hits = append(p.found.Hits, h)
 	return nil
 }
@@ -201,3 +204,5 @@ func (p *page) look(ctx context.Context, query string, args ...any) error {
 func within(dir, root string) bool {
 	return dir == root || strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/")
 }
+
+func cursorOf(id int64) string { return strconv.FormatInt(id, 10) }

@@ -415,6 +415,19 @@ export interface ExecuteDetail {
   background?: boolean;
 }
 
+export interface ExportRequest {
+  chatId: string;
+  format: string;
+  cursor?: string;
+}
+
+export interface ExportResult {
+  name: string;
+  mime: string;
+  text: string;
+  next?: string;
+}
+
 export interface Feature {
   id: string;
   label: string;
@@ -610,6 +623,38 @@ export interface Issue {
   message: string;
 }
 
+export interface Item {
+  id: string;
+  type: ItemType;
+  parentId?: string;
+  at: number;
+  startedAt?: number;
+  endedAt?: number;
+  text?: string;
+  attachments?: Attachment[];
+  clientId?: string;
+  nativeId?: string;
+  callId?: string;
+  name?: string;
+  server?: string;
+  kind?: ToolKind;
+  title?: string;
+  state?: ItemState;
+  detail?: Detail;
+  output?: string;
+  outputSize?: number;
+  locations?: Location[];
+  cancelable?: boolean;
+  entries?: PlanEntry[];
+  agentType?: string;
+  handle?: Handle;
+  trigger?: string;
+  tokensBefore?: number;
+  level?: Level;
+  reason?: string;
+  truncated?: boolean;
+}
+
 export interface ItemRef {
   chatId: string;
   itemId: string;
@@ -768,6 +813,17 @@ export interface Preview {
   input?: unknown;
 }
 
+export interface PreviewRequest {
+  handle: Handle;
+}
+
+export interface PreviewResult {
+  head: Item[] | null;
+  tail: Item[] | null;
+  left: number;
+  chatId?: string;
+}
+
 export interface ProgramStatus {
   state: string;
   app?: string;
@@ -901,8 +957,35 @@ export interface RefusedAttempt {
   at: number;
 }
 
+export interface Removal {
+  chat: ChatSummary;
+  rows: number;
+  queued?: number;
+  waiting?: number;
+  attachments?: number;
+  running?: boolean;
+  agentSession?: string;
+  agentFile?: string;
+  inTerminal?: boolean;
+}
+
 export interface Removed {
   ids: string[] | null;
+}
+
+export interface RemovedChat {
+  chatId: string;
+  title: string;
+  harness: string;
+  cwd: string;
+  nativeId?: string;
+  rows: number;
+  at: number;
+  why: string;
+}
+
+export interface RemovedChats {
+  removed: RemovedChat[] | null;
 }
 
 export interface RemovedRows {
@@ -1001,6 +1084,41 @@ export interface SearchDetail {
   scope?: string;
   matches?: number;
   files?: number;
+}
+
+export interface SearchHit {
+  chatId?: string;
+  key?: SessionKey;
+  title: string;
+  harness: string;
+  cwd: string;
+  itemId: string;
+  seq?: number;
+  turn?: number;
+  type: ItemType;
+  kind?: ToolKind;
+  at?: number;
+  archived?: boolean;
+  text: string;
+  marks: number[][] | null;
+}
+
+export interface SearchRequest {
+  text: string;
+  in?: string;
+  chatId?: string;
+  harness?: string;
+  cwd?: string;
+  cursor?: string;
+  limit?: number;
+}
+
+export interface SearchResult {
+  hits: SearchHit[] | null;
+  next?: string;
+  titles?: ChatSummary[];
+  waiting?: number;
+  off?: boolean;
 }
 
 export interface SendPrompt {
@@ -1347,6 +1465,8 @@ export interface Methods {
   'sessions.focus': { params: SessionRef; result: FocusResult };
   'sessions.open': { params: SessionRef; result: ChatResult };
   'sessions.stored': { params: StoredRequest; result: StoredResult };
+  'sessions.preview': { params: PreviewRequest; result: PreviewResult };
+  'search.find': { params: SearchRequest; result: SearchResult };
   'sessions.storedFolders': { params: StoredRequest; result: StoredFolders };
   'chats.list': { params: Listing; result: Chats };
   'chats.create': { params: CreateChat; result: ChatResult };
@@ -1367,6 +1487,10 @@ export interface Methods {
   'chats.close': { params: ChatRef; result: None };
   'chats.remove': { params: ChatRef; result: None };
   'chats.seen': { params: ChatRef; result: None };
+  'chats.export': { params: ExportRequest; result: ExportResult };
+  'chats.removal': { params: ChatRef; result: Removal };
+  'chats.removed': { params: None; result: RemovedChats };
+  'chats.forgetRemoved': { params: None; result: None };
   'chats.cards': { params: CardsRequest; result: CardsResult };
   'approvals.list': { params: None; result: Approvals };
   'approvals.answer': { params: AnswerApproval; result: AnswerResult };
