@@ -47,7 +47,16 @@ type GoodbyeResult struct {
 // notification. Windows get it as an event of type raise on the host's topic.
 type Raise struct {
 	Window string `json:"window,omitempty"` // "" = the main one
-	Open   string `json:"open,omitempty"`   // what to show: chat:<id>, session:<harness>/<id>, or a whippletree: link
+	// What to show: chat:<id>, session:<harness>/<id>, needs-you or a whippletree:
+	// link.
+	Open string `json:"open,omitempty"`
+}
+
+// WindowLook says what a window shows: chat:<id>, session:<harness>/<id>,
+// terminal:<id> or "". What a person has before their eyes is not notified.
+type WindowLook struct {
+	Focused bool   `json:"focused"`
+	At      string `json:"at,omitempty"`
 }
 
 // RaiseResult: Windows is how many windows are connected; with 0 nobody was
@@ -554,6 +563,7 @@ var Methods = []Method{
 	{"host.goodbye", Goodbye{}, GoodbyeResult{}},
 	{"host.info", None{}, HelloResult{}},
 	{"host.raise", Raise{}, RaiseResult{}},
+	{"host.looks", WindowLook{}, None{}},
 	{"host.doctor", None{}, DoctorResult{}},
 	{"events.subscribe", Subscribe{}, Subscribed{}},
 	{"events.unsubscribe", Topic{}, None{}},

@@ -38,6 +38,10 @@ func (h *Host) bindHost() {
 		h.hub.Publish(api.TopicHost, api.EventRaise, r)
 		return api.RaiseResult{Windows: h.windows.count()}, nil
 	})
+	api.Handle(s, "host.looks", func(_ context.Context, c *api.Caller, r api.WindowLook) (api.None, error) {
+		h.notices.looks(c, r)
+		return api.None{}, nil
+	})
 	api.HandleConcurrent(s, "host.doctor", func(ctx context.Context, _ *api.Caller, _ api.None) (api.DoctorResult, error) {
 		return api.DoctorResult{Checks: h.doctor(ctx)}, nil
 	})

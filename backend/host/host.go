@@ -90,6 +90,7 @@ type Host struct {
 	handoff   *handoff.Manager
 	projects  *projects.Projects
 	observed  *observed
+	notices   *notices
 	composer  *composer
 	retention *retention
 	reaped    chan struct{}
@@ -223,6 +224,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if h.composer, err = h.newComposer(); err != nil {
 		return err
 	}
+	h.notices = newNotices(h)
 	if h.observed, err = h.newObserved(list); err != nil {
 		return err
 	}
@@ -293,6 +295,7 @@ func (h *Host) background() {
 	})
 	h.observed.start()
 	h.wg.Go(func() { h.retention.run(h.ctx) })
+	h.wg.Go(func() { h.notices.learn(h.ctx) })
 	h.wg.Go(h.composer.sweep)
 	h.wg.Go(func() { h.harnesses.look(h.ctx) })
 }
@@ -334,6 +337,7 @@ func (h *Host) settingsChanged() {
 	h.starts.tell()
 	h.leases.check()
 	h.retention.tell()
+	h.notices.configure()
 	h.infoChanged()
 }
 

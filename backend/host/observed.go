@@ -45,6 +45,7 @@ func (h *Host) newObserved(list []agent.Harness) (*observed, error) {
 		Exits: h.exits, Terminals: h.terminals, Native: located{h.native}, Memory: h.store,
 		Project: h.projects.Of, Follow: h.projects.Follow, Ours: h.ledger.has,
 		OnChange: func(c sessions.Change) {
+			h.notices.session(c.Session, c.Removed)
 			if c.Removed {
 				h.hub.Publish(api.TopicSessions, api.EventRemove, api.Removed{IDs: []string{keyText(c.Session.Key)}})
 				return
@@ -81,6 +82,10 @@ func (l located) Locate(ctx context.Context, t *processes.Table, pid int) model.
 func (o *observed) start() {
 	for _, c := range o.host.chats.List() {
 		o.registry.SetChat(c, 0)
+		o.host.notices.published(api.TopicChats, c)
+	}
+	for _, card := range o.host.chats.Approvals() {
+		o.host.notices.published(api.TopicApprovals, card)
 	}
 	for _, x := range o.host.harnesses.builtin {
 		id := x.Identity.Harness
@@ -174,6 +179,9 @@ type publisher struct{ host *Host }
 
 func (p publisher) Publish(topic, typ string, data any) {
 	p.host.hub.Publish(topic, typ, data)
+	if topic == api.TopicChats || topic == api.TopicApprovals {
+		p.host.notices.published(topic, data)
+	}
 	if topic != api.TopicChats || p.host.observed == nil {
 		return
 	}

@@ -82,7 +82,7 @@ func (h *Host) info() model.HostInfo {
 	return model.HostInfo{
 		Version: h.o.Version, Protocol: api.Protocol, Pid: pid(), Home: h.o.Home, UserHome: h.o.UserHome, StartedAt: h.started.UnixMilli(),
 		Epoch: h.epoch, KeepRunning: h.keeps(), RunningTurns: h.chats.RunningTurns(), Terminals: h.terminals.BusyCount(),
-		Windows: h.windows.count(),
+		Windows: h.windows.count(), Notifies: h.notices.shows(),
 	}
 }
 
@@ -112,6 +112,7 @@ func (h *Host) opened(c *api.Caller) {
 }
 
 func (h *Host) closed(c *api.Caller) {
+	h.notices.left(c)
 	h.windows.lost(c)
 	h.leases.lost(c)
 	h.infoChanged()

@@ -41,6 +41,8 @@ type HostInfo struct {
 	RunningTurns int    `json:"runningTurns"`
 	Terminals    int    `json:"terminals"`
 	Windows      int    `json:"windows"`
+	// Notifies: the host shows notifications itself; otherwise a window does.
+	Notifies bool `json:"notifies"`
 }
 
 // DoctorCheck is one line of `whippletree doctor`.

@@ -330,6 +330,8 @@ func (a *app) cleanup() {
 		a.t.Logf("desktop.log:\n%s", b)
 		e, _ := os.ReadFile(filepath.Join(a.home, "w", "logs", "host.err"))
 		a.t.Logf("host.err:\n%s", e)
+		l, _ := os.ReadFile(filepath.Join(a.home, "w", "logs", "host.log"))
+		a.t.Logf("host.log:\n%s", l[max(0, len(l)-4000):])
 	}
 	// The host first, or it would start the window again.
 	for _, name := range []string{"whippletree", ""} {

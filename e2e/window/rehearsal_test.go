@@ -91,11 +91,12 @@ func TestRehearsalWithMouseAndKeys(t *testing.T) {
 func (a *app) answerRest(chat string) {
 	a.t.Helper()
 	client := a.client()
+	answered := ""
 	a.eventually(90*time.Second, "the turn ends", func() bool {
-		var armed bool
-		if a.page.Eval(`!!document.querySelector('[data-approval][data-armed=true]')`, &armed) == nil && armed {
+		var card string
+		if a.page.Eval(`document.querySelector('[data-approval][data-armed=true]')?.dataset.approval ?? ''`, &card) == nil && card != "" && card != answered {
 			a.key("ctrl+shift+a", "1")
-			time.Sleep(300 * time.Millisecond)
+			answered = card
 		}
 		return turnIdle(client, chat)
 	})
@@ -116,6 +117,13 @@ func turnIdle(client *api.Client, chat string) bool {
 	return false
 }
 
+// onlyChatSoon waits for the first chat and returns its id.
+func (a *app) onlyChatSoon() string {
+	a.t.Helper()
+	a.until("a chat is open", `document.querySelector('[data-region="dock"] textarea')`)
+	return a.onlyChat().ID
+}
+
 func (a *app) onlyChat() model.ChatSummary {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -127,12 +135,14 @@ func (a *app) onlyChat() model.ChatSummary {
 	return list.Chats[0]
 }
 
-// idle waits until no turn of the chat runs.
+// idle waits until what was said last is answered and no turn of the chat runs.
 func (a *app) idle(id string) {
 	a.t.Helper()
 	client := a.client()
-	time.Sleep(300 * time.Millisecond) // a prompt just typed becomes a turn
-	a.eventually(60*time.Second, "the turn ends", func() bool { return turnIdle(client, id) })
+	a.eventually(60*time.Second, "the turn ends", func() bool {
+		rows := a.rowsBy(client, id)
+		return len(rows) > 0 && rows[len(rows)-1].Type != "user" && turnIdle(client, id)
+	})
 }
 
 // terminalIdle reports whether the program in the only terminal waits.
@@ -147,11 +157,13 @@ func (a *app) terminalIdle() bool {
 	return p != nil && (p.State == "idle" || p.State == "done")
 }
 
-func (a *app) rows(id string) []model.Row {
+func (a *app) rows(id string) []model.Row { return a.rowsBy(a.client(), id) }
+
+func (a *app) rowsBy(client *api.Client, id string) []model.Row {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r, err := api.Call[api.RowsResult](ctx, a.client(), "chats.rows", api.RowsRequest{ChatID: id, Limit: 200})
+	r, err := api.Call[api.RowsResult](ctx, client, "chats.rows", api.RowsRequest{ChatID: id, Limit: 200})
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -606,6 +606,7 @@ export interface HostInfo {
   runningTurns: number;
   terminals: number;
   windows: number;
+  notifies: boolean;
 }
 
 export interface Inspection {
@@ -1441,6 +1442,11 @@ export interface Usage {
 
 export type WaitingKind = 'approval' | 'question' | 'plan' | 'mode' | 'signin' | 'limit' | 'trust' | 'unknown';
 
+export interface WindowLook {
+  focused: boolean;
+  at?: string;
+}
+
 export interface WriteDetail {
   path: string;
   content: string;
@@ -1453,6 +1459,7 @@ export interface Methods {
   'host.goodbye': { params: Goodbye; result: GoodbyeResult };
   'host.info': { params: None; result: HelloResult };
   'host.raise': { params: Raise; result: RaiseResult };
+  'host.looks': { params: WindowLook; result: None };
   'host.doctor': { params: None; result: DoctorResult };
   'events.subscribe': { params: Subscribe; result: Subscribed };
   'events.unsubscribe': { params: Topic; result: None };

@@ -40,7 +40,7 @@ class FakeSocket implements Socket {
 
 export class FakeServer {
   epoch = 'e1';
-  host: HostInfo = { version: '0.1.0', protocol: 1, pid: 1, home: '/home/me/.local/share/whippletree', startedAt: 0, epoch: 'e1', keepRunning: false, runningTurns: 0, terminals: 0, windows: 1 };
+  host: HostInfo = { version: '0.1.0', protocol: 1, pid: 1, home: '/home/me/.local/share/whippletree', startedAt: 0, epoch: 'e1', keepRunning: false, runningTurns: 0, terminals: 0, windows: 1, notifies: false };
   refuse: { code: string; message: string; fix?: string } | null = null;
   readonly calls: { method: string; params: unknown }[] = [];
   readonly acks: number[] = [];

@@ -2,7 +2,7 @@ import type { Note } from './notes';
 
 let ready: Promise<unknown> | undefined;
 
-/** Hands a note to the desktop, or to the browser the window is in. What cannot be shown is not worth an error. */
+/** For where the host shows no notifications itself (macOS, `whippletree web`). What cannot be shown is not worth an error. */
 export function send(note: Note, open: (what: string) => void): void {
   const r = window.runtime;
   if (r?.SendNotification) {

@@ -177,8 +177,9 @@ export class App {
     this.show(r.open ?? '');
   }
 
-  /** chat:<id>, session:<harness>/<id>, or a whippletree: link. */
+  /** chat:<id>, session:<harness>/<id>, needs-you, or a whippletree: link. */
   show(open: string): void {
+    if (open === 'needs-you') return this.nextNeedsYou();
     const chat = /^chat:(.+)$/.exec(open)?.[1] ?? /^whippletree:\/\/chat\/([\w-]+)/.exec(open)?.[1];
     if (chat) return this.openTab({ kind: 'chat', id: chat });
     const session = /^session:(.+)$/.exec(open)?.[1];

@@ -18,6 +18,7 @@ export interface Preferences {
   notifyFinished: boolean;
   notifyFailed: boolean;
   notifyText: boolean;
+  notifySound: boolean;
 }
 
 /** Where each one is in settings.json. */
@@ -37,6 +38,7 @@ export const PATHS: { readonly [K in keyof Preferences]: string } = {
   notifyFinished: 'notifications.finished',
   notifyFailed: 'notifications.failed',
   notifyText: 'notifications.showText',
+  notifySound: 'notifications.sound',
 };
 
 export function valueAt(values: unknown, path: string): unknown {
@@ -70,6 +72,7 @@ export function preferences(settings: Settings | null): Preferences {
     notifyFinished: yes(at('notifyFinished'), true),
     notifyFailed: yes(at('notifyFailed'), true),
     notifyText: yes(at('notifyText'), false),
+    notifySound: yes(at('notifySound'), false),
   };
 }
 
