@@ -103,18 +103,21 @@ func (c *chat) unanswered() {
 	}
 	n := c.turn.n
 	c.call(l, func(ctx context.Context) (any, error) {
-		ctx, cancel := context.WithTimeoutCause(ctx, c.m.o.AnswerBound/2, errNoAnswer)
+		ctx, cancel := context.WithTimeoutCause(ctx, c.m.o.AnswerBound*5/4, errNoAnswer)
 		defer cancel()
 		return nil, p.Ping(ctx)
 	}, func(_ any, err error) {
 		if l != c.live || n != c.turn.n || !c.turn.open || c.phase != phRunning || c.spoke {
 			return
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			c.doubt()
+		case errors.Is(err, errNoAnswer) && !c.suspect: // slow is not dead
+			c.showSilence()
+		default:
 			c.step(hapDead)
-			return
 		}
-		c.doubt()
 	})
 }
 

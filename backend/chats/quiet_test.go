@@ -52,9 +52,9 @@ func TestAProgramThatDoesNotAnswerFailsTheTurn(t *testing.T) {
 		ping func(context.Context) error
 		dead bool
 	}{
-		"there":  {func(context.Context) error { return nil }, false},
-		"gone":   {func(context.Context) error { return errors.New("broken pipe") }, true},
-		"silent": {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, true},
+		"there": {func(context.Context) error { return nil }, false},
+		"gone":  {func(context.Context) error { return errors.New("broken pipe") }, true},
+		"slow":  {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, func(o *Options) { o.AnswerBound = 50 * time.Millisecond })
@@ -64,7 +64,10 @@ func TestAProgramThatDoesNotAnswerFailsTheTurn(t *testing.T) {
 			}
 			id, sc := s.running()
 			<-asked
-			if !c.dead { // a slow model: nothing happens
+			if name == "slow" {
+				s.log.until(t, "the silence is shown", func() bool { return s.get(id).Silent > 0 })
+			}
+			if !c.dead { // a slow model or machine: nothing is ended
 				sc.done()
 			}
 			if end := s.ends(id, 1); (end.Reason == "unresponsive") != c.dead {

@@ -103,7 +103,7 @@ type Options struct {
 	// StopBound is how long a stop may take before the group is killed (5 s),
 	// CloseBound how long one Close may take (10 s), AckBound how long an answer
 	// waits for the agent's acknowledgement (10 s), AnswerBound how long a prompt
-	// waits for a sign of the agent before its program is looked at (6 s), Frame
+	// waits for a sign of the agent before its program is looked at (4 s), Frame
 	// the least time between two events of one row (12 ms), SaveEvery how often
 	// streaming rows are stored (250 ms).
 	StopBound, CloseBound, AckBound, AnswerBound, Frame, SaveEvery time.Duration
@@ -121,7 +121,7 @@ type Timing struct{ SilentAfter, IdleAfter time.Duration }
 func (o *Options) defaults() {
 	for d, v := range map[*time.Duration]time.Duration{
 		&o.StopBound: 5 * time.Second, &o.CloseBound: 10 * time.Second, &o.AckBound: 10 * time.Second,
-		&o.AnswerBound: 6 * time.Second, &o.SilentAfter: 2 * time.Minute, &o.IdleAfter: 10 * time.Minute,
+		&o.AnswerBound: 4 * time.Second, &o.SilentAfter: 2 * time.Minute, &o.IdleAfter: 10 * time.Minute,
 		&o.Frame: 12 * time.Millisecond, &o.SaveEvery: 250 * time.Millisecond,
 	} {
 		if *d == 0 {
