@@ -105,6 +105,12 @@ func cookie(path, number string) []byte {
 	if err != nil {
 		return nil
 	}
+	return cookieIn(b, number)
+}
+
+// cookieIn finds the cookie of a display's number in the bytes of an authority
+// file; one without a number counts for all.
+func cookieIn(b []byte, number string) []byte {
 	var any []byte
 	for len(b) > 2 {
 		b = b[2:]
