@@ -151,7 +151,8 @@ func (p *program) commands() *cobra.Command {
 		p.serveCommand(), p.webCommand(), p.lsCommand(), p.runCommand(), p.chatsCommand(), p.attachCommand(),
 		p.sendCommand(), p.stopCommand(), p.approvalsCommand(), p.approveCommand(), p.rulesCommand(), p.auditCommand(), p.trustCommand(), p.handoffCommand(),
 		p.takebackCommand(), p.focusCommand(), p.providersCommand(), p.doctorCommand(), p.versionCommand(),
-		p.rehearsalCommand(), p.settingsCommand(), p.hostCommand(),
+		p.rehearsalCommand(), p.settingsCommand(), p.hostCommand(), p.searchCommand(), p.exportCommand(),
+		p.archiveCommand(), p.removeCommand(), p.removedCommand(),
 	)
 	return root
 }
