@@ -27,6 +27,9 @@ type Result struct {
 	Why        string
 }
 
+// paneNotChosen is why a place inside a multiplexer is reached half-way.
+const paneNotChosen = "the pane inside the multiplexer cannot be chosen from outside"
+
 // Focus raises the place of a spot, which should be located just before: what
 // shows a tmux pane changes at any time.
 func (n *Terminals) Focus(ctx context.Context, s Spot) Result {
@@ -34,11 +37,16 @@ func (n *Terminals) Focus(ctx context.Context, s Spot) Result {
 		if s.Pane.Client == 0 {
 			return Result{Exactness: Unavailable, Why: s.Place.WhyNot}
 		}
-		if _, err := n.run(ctx, s.Pane.selectArgv(), tmuxWait); err != nil {
-			return Result{Exactness: Unavailable, Why: err.Error()}
+		if s.Pane.Select != nil {
+			if _, err := n.run(ctx, s.Pane.Select, tmuxWait); err != nil {
+				return Result{Exactness: Unavailable, Why: err.Error()}
+			}
 		}
 	}
 	if s.Place.TerminalID != "" {
+		if s.Pane != nil && s.Pane.Select == nil {
+			return Result{Exactness: AppOnly, TerminalID: s.Place.TerminalID, Why: paneNotChosen}
+		}
 		return Result{Exactness: Exact, TerminalID: s.Place.TerminalID}
 	}
 	app, ok := byID(s.AppID)
@@ -61,6 +69,9 @@ func (n *Terminals) Focus(ctx context.Context, s Spot) Result {
 		if !window && exact {
 			exact, why = false, app.Label+" has several windows and does not say which it is"
 		}
+	}
+	if exact && s.Pane != nil && s.Pane.Select == nil {
+		exact, why = false, paneNotChosen
 	}
 	if exact {
 		return Result{Exactness: Exact}

@@ -32,9 +32,9 @@ func (n *Terminals) Locate(ctx context.Context, t *processes.Table, pid int) Spo
 		case name == "tmux":
 			return n.locateTmux(ctx, t, chain[:i+1])
 		case name == "screen":
-			return multiplexer("screen", "GNU screen", variable(chain[:i], "STY"), "screen -x ")
+			return n.locateScreen(ctx, t, chain[:i+1])
 		case name == "zellij":
-			return multiplexer("zellij", "Zellij", variable(chain[:i], "ZELLIJ_SESSION_NAME"), "zellij attach ")
+			return n.locateZellij(ctx, t, chain[:i+1])
 		case name == "sshd" || name == "sshd-session":
 			return external("ssh", "it runs in a remote login over ssh; go to the machine that is logged in")
 		}
@@ -50,15 +50,6 @@ func (n *Terminals) Locate(ctx context.Context, t *processes.Table, pid int) Spo
 
 func external(label, why string) Spot {
 	return Spot{Place: model.Place{Kind: "external", Label: label, External: true, WhyNot: why}}
-}
-
-func multiplexer(kind, label, session, command string) Spot {
-	s := external(label, "attach to it with: "+command+session)
-	s.Place.Kind = kind
-	if session != "" {
-		s.Place.Label = label + ": " + session
-	}
-	return s
 }
 
 // inApp is a process below an app; the variables that name its window are

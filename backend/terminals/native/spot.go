@@ -21,7 +21,7 @@ type Spot struct {
 	// Env are the terminal's own variables, of a process that runs directly in
 	// it: inside tmux those of the attached client, never the agent's.
 	Env map[string]string
-	// Pane is set inside tmux.
+	// Pane is set inside tmux, screen and Zellij.
 	Pane *Pane
 }
 
@@ -66,5 +66,7 @@ func isDigits(s string) bool {
 	_, err := strconv.ParseUint(s, 10, 32)
 	return err == nil
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }
 
 func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

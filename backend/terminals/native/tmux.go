@@ -17,14 +17,16 @@ import (
 // tmuxWait bounds one call of tmux: a stopped server would never answer.
 const tmuxWait = 2 * time.Second
 
-// Pane is a pane of a tmux server and the client that shows it.
+// Pane is a place inside a multiplexer and the client that shows it.
 type Pane struct {
+	Client int      // pid of the attached client, 0 = detached
+	Select []string // the command that shows it inside its session, nil for none
+	// Of tmux alone:
 	Program string // the tmux command that speaks to this server
 	Socket  string // "" for the default one
 	Session string // id, $1
 	Window  string // id, @2
 	ID      string // %3
-	Client  int    // pid of the attached client, 0 = detached
 }
 
 func (p Pane) argv(args ...string) []string {
@@ -33,11 +35,6 @@ func (p Pane) argv(args ...string) []string {
 		argv = append(argv, "-S", p.Socket)
 	}
 	return append(argv, args...)
-}
-
-// selectArgv shows the pane inside its session.
-func (p Pane) selectArgv() []string {
-	return p.argv("select-window", "-t", p.Window, ";", "select-pane", "-t", p.ID)
 }
 
 // locateTmux follows the cut in the process tree: the process's pane, its
@@ -82,6 +79,7 @@ func (n *Terminals) locateTmux(ctx context.Context, t *processes.Table, chain []
 		}
 		if hit {
 			pane.Session, pane.Window, pane.ID = r[2], r[3], r[4]
+			pane.Select = pane.argv("select-window", "-t", pane.Window, ";", "select-pane", "-t", pane.ID)
 			name = terminals.Plain(r[6], 60) + ":" + r[5]
 			break
 		}
@@ -91,28 +89,7 @@ func (n *Terminals) locateTmux(ctx context.Context, t *processes.Table, chain []
 	}
 	s := Spot{Pane: &pane, TTY: tty, Place: model.Place{Kind: "tmux", Label: "tmux " + name, External: true}}
 	pane.Client = n.tmuxClient(ctx, pane)
-	if pane.Client == 0 {
-		s.Place.Label += " (detached)"
-		s.Place.WhyNot = "no terminal shows this tmux session; attach with: tmux attach -t " + strings.Split(name, ":")[0]
-		return s
-	}
-	// Around the client everything is as for any other process. Its own
-	// variables are the terminal's; those in the pane are not trusted.
-	outer := Spot{}
-	if _, ok := t.Get(pane.Client); ok {
-		outer = n.Locate(ctx, t, pane.Client)
-	} else if fresh, err := processes.Snapshot(); err == nil {
-		outer = n.Locate(ctx, fresh, pane.Client)
-	}
-	s.App, s.AppID, s.Env = outer.App, outer.AppID, outer.Env
-	s.TTY = outer.TTY // of the client: that is what the app knows
-	s.Place.App, s.Place.TerminalID = outer.Place.App, outer.Place.TerminalID
-	s.Place.External = outer.Place.Kind != "tab"
-	s.Place.CanFocus, s.Place.WhyNot = outer.Place.CanFocus, outer.Place.WhyNot
-	if outer.Place.Label != "" {
-		s.Place.Label += " in " + outer.Place.Label
-	}
-	return s
+	return n.around(ctx, t, s, "no terminal shows this tmux session; attach with: tmux attach -t "+strings.Split(name, ":")[0])
 }
 
 // tmuxClient is the client that was used last of those that show the session.

@@ -17,3 +17,19 @@ func ttyPath(pid int) string {
 	}
 	return ""
 }
+
+// openTTYs are the terminals a process has open, nil when that cannot be read.
+func openTTYs(pid int) map[string]bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, e := range entries {
+		if p, err := os.Readlink(dir + "/" + e.Name()); err == nil && strings.HasPrefix(p, "/dev/pts/") {
+			out[p] = true
+		}
+	}
+	return out
+}
