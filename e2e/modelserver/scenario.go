@@ -32,6 +32,10 @@ type Step struct {
 	Times      int    `json:"times,omitempty"`
 	Message    string `json:"message,omitempty"`
 	RetryAfter string `json:"retryAfter,omitempty"`
+	// Stop is why the model stopped, where it is not the usual reason: max_tokens,
+	// refusal. Headers are those of the answer, also of an error.
+	Stop    string            `json:"stop,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
 }
 
 // Block is one of text, thinking and a tool call. A text may hold marks:

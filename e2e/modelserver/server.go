@@ -5,6 +5,7 @@
 package modelserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -297,6 +298,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, format wire) {
 	s.tell()
 	s.mu.Unlock()
 
+	for name, value := range step.Headers {
+		w.Header().Set(name, value)
+	}
 	if req.Side {
 		step = &Step{Blocks: []Block{{Text: `{"title": "Scripted session"}`}}}
 	} else if step.Status != 0 && (step.Times == 0 || times <= step.Times) {
@@ -349,7 +353,7 @@ func (s *Server) play(ctx context.Context, out stream, step *Step, args map[stri
 			return err
 		}
 	}
-	return out.end(stop)
+	return out.end(cmp.Or(step.Stop, stop))
 }
 
 // pieces cuts a text into deltas, standing at holds and ending at a drop.

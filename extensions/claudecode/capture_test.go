@@ -65,8 +65,8 @@ type frame struct {
 }
 
 // playCapture prints what the program printed and reads one line wherever it
-// was told something; answers get the id of the request that was really sent.
-// After life frames the process is killed; a negative life has no end.
+// was told something; what it says of requests and messages has the ids of those
+// that were really sent. After life frames the process is killed; a negative life has no end.
 func playCapture(file string, life int, in io.Reader, out io.Writer) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -89,13 +89,20 @@ func playCapture(file string, life int, in io.Reader, out io.Writer) error {
 		case "in":
 			var was, is struct {
 				RequestID string `json:"request_id"`
+				UUID      string `json:"uuid"`
 			}
 			got, err := told.ReadBytes('\n')
 			if err != nil {
 				return err
 			}
-			if json.Unmarshal(f.M, &was) == nil && json.Unmarshal(got, &is) == nil && was.RequestID != "" {
+			if json.Unmarshal(f.M, &was) != nil || json.Unmarshal(got, &is) != nil {
+				continue
+			}
+			if was.RequestID != "" {
 				ids[was.RequestID] = is.RequestID
+			}
+			if was.UUID != "" && is.UUID != "" {
+				ids[was.UUID] = is.UUID
 			}
 		case "out":
 			m := []byte(f.M)

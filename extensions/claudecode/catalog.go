@@ -65,9 +65,16 @@ type initialized struct {
 		Effort      bool     `json:"supportsEffort"`
 		Levels      []string `json:"supportedEffortLevels"`
 	} `json:"models"`
-	Account struct {
-		Email string `json:"email"`
-	} `json:"account"`
+	Account account `json:"account"`
+}
+
+// account is whom the program is signed in as.
+type account struct {
+	Email        string `json:"email"`
+	Organization string `json:"organization"`
+	Subscription string `json:"subscriptionType"`
+	TokenSource  string `json:"tokenSource"`
+	APIKeySource string `json:"apiKeySource"`
 }
 
 func defaultModel(hello initialized) string {

@@ -71,8 +71,19 @@ func (s *session) outcome(m *resultMessage, t *turn) agent.TurnEnd {
 		end.Reason = "overloaded"
 	case st >= 500:
 		end.Reason = "server_error"
+	default:
+		end.Reason = or(faults[s.fault], end.Reason)
+		if end.Reason == "not_signed_in" {
+			end.Fix = signInCommand
+		}
 	}
 	return end
+}
+
+// faults are the program's words for errors that come without a status.
+var faults = map[string]string{
+	"authentication_failed": "not_signed_in", "oauth_org_not_allowed": "not_signed_in", "cloud_credential_error": "not_signed_in",
+	"rate_limit": "rate_limit", "overloaded": "overloaded", "server_error": "server_error",
 }
 
 func (s *session) usage(m *resultMessage) {
@@ -95,6 +106,7 @@ func (s *session) usage(m *resultMessage) {
 		s.lastUse = nil
 	}
 	s.mu.Lock()
+	u.Windows = s.planWindows()
 	s.spent = u
 	s.mu.Unlock()
 	s.events.Usage(u)
@@ -109,10 +121,13 @@ func (s *session) settle(outcome agent.Outcome) {
 	}
 	for _, st := range s.streams {
 		for _, p := range st.shown {
-			s.events.Item(p.whole(p.text.String(), now))
+			it := p.whole(p.text.String(), now)
+			it.Truncated = outcome == agent.OutcomeFailed // a person who stopped it knows
+			s.events.Item(it)
 		}
 	}
 	clear(s.streams)
+	s.notice, s.fault = "", ""
 	s.compacted(state, "")
 	s.rows.closeOpen(state, now)
 	s.withdrawAll()

@@ -113,7 +113,9 @@ func TestRealCompactionIsARunningRow(t *testing.T) {
 	if end, err := chat.(agent.CommandRunner).RunCommand(l.ctx(), "compact", ""); err != nil || end.Outcome != agent.OutcomeCompleted {
 		t.Fatalf("%+v %v", end, err)
 	}
-	ran := slices.IndexFunc(rec.log, func(s string) bool { return strings.HasPrefix(s, "item compaction compacting:") && strings.HasSuffix(s, "running") })
+	ran := slices.IndexFunc(rec.log, func(s string) bool {
+		return strings.HasPrefix(s, "item compaction compacting:") && strings.HasSuffix(s, "running")
+	})
 	if ran < 0 {
 		t.Errorf("it did not run visibly: %v", rec.log)
 	}

@@ -34,6 +34,7 @@ type session struct {
 	cost    float64
 	queues  bool   // the program reports how its queue stands
 	notice  string // the row of the streak of retries
+	fault   string // the program's word for the error it told last in this turn
 	// compacting is the row of a compaction that runs, "" when none does.
 	compacting string
 
@@ -51,6 +52,8 @@ type session struct {
 	catalog agent.Catalog
 	current agent.Settings
 	spent   agent.Usage // of the last turn
+	plan    map[string]agent.PlanWindow
+	account account
 	// saidLast is the person's newest message in this process.
 	saidLast string
 }
@@ -71,7 +74,7 @@ func newSession(h *agentkit.Host, proc *agentkit.Process, events agent.Events, l
 	s := &session{
 		host: h, proc: proc, events: events, launch: l, ended: make(chan struct{}),
 		streams: map[string]*streamed{}, replies: map[string]chan controlReply{},
-		asked: map[string]*asked{}, clients: map[string]string{}, tasks: map[string]string{},
+		asked: map[string]*asked{}, clients: map[string]string{}, tasks: map[string]string{}, plan: map[string]agent.PlanWindow{},
 	}
 	s.rows = newRows(s.publish)
 	s.rows.plan = l.plan
@@ -161,6 +164,7 @@ func (s *session) handshake(ctx context.Context, req agent.OpenRequest) error {
 		}
 	}
 	s.mu.Lock()
+	s.account = hello.Account
 	s.catalog = catalogOf(hello, s.host.Time())
 	if s.launch.confined {
 		s.catalog.Modes, s.catalog.Commands = modes[:1], []agent.CommandInfo{}

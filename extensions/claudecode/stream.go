@@ -42,9 +42,10 @@ type streamEvent struct {
 	} `json:"message"`
 	Block *block `json:"content_block"`
 	Delta *struct {
-		Type     string `json:"type"`
-		Text     string `json:"text"`
-		Thinking string `json:"thinking"`
+		Type       string `json:"type"`
+		Text       string `json:"text"`
+		Thinking   string `json:"thinking"`
+		StopReason string `json:"stop_reason"`
 	} `json:"delta"`
 	Usage *usage `json:"usage"`
 }
@@ -56,6 +57,7 @@ type streamed struct {
 	index     int            // of the open block, -1 when none is
 	kind      agent.ItemType // of the open block
 	shown     map[int]*partial
+	ended     map[int]agent.Item // the texts of the message that are whole
 }
 
 // partial is a text that is being written: what was shown of it so far.
@@ -119,6 +121,8 @@ func (s *session) handle(m *wire, data []byte) {
 		s.lifecycle(m.CommandUUID, m.State)
 	case "system":
 		s.system(m.Subtype, data)
+	case "rate_limit_event":
+		s.limited(data)
 	case "result":
 		s.result(data)
 	}
@@ -150,7 +154,7 @@ func (s *session) stream(m *wire) {
 	switch ev.Type {
 	case "message_start":
 		if ev.Message != nil {
-			*st = streamed{messageID: ev.Message.ID, index: -1, shown: map[int]*partial{}}
+			*st = streamed{messageID: ev.Message.ID, index: -1, shown: map[int]*partial{}, ended: map[int]agent.Item{}}
 		}
 	case "content_block_start":
 		st.index = ev.Index
@@ -178,6 +182,9 @@ func (s *session) stream(m *wire) {
 	case "content_block_stop":
 		st.index = -1
 	case "message_delta":
+		if ev.Delta != nil && cutOff[ev.Delta.StopReason] {
+			s.cut(st)
+		}
 		if ev.Usage != nil && m.ParentToolUseID == "" {
 			s.lastUse = ev.Usage
 		}
@@ -208,6 +215,21 @@ func (s *session) delta(st *streamed, parent string, index int, text string) {
 	s.events.Item(p.item)
 }
 
+// cutOff are the model's reasons to stop before an answer is whole.
+var cutOff = map[string]bool{"max_tokens": true, "model_context_window_exceeded": true, "refusal": true}
+
+// cut marks the last text of a message that the model did not end.
+func (s *session) cut(st *streamed) {
+	last := -1
+	for index := range st.ended {
+		last = max(last, index)
+	}
+	if it, ok := st.ended[last]; ok {
+		it.Truncated = true
+		s.events.Item(it)
+	}
+}
+
 // abandon takes back what a broken stream had shown: the model will say it
 // again in another message. An empty text row is not shown by anybody.
 func (s *session) abandon(st *streamed, a *abandoned) {
@@ -232,7 +254,17 @@ func (s *session) record(r *record) {
 	if r.Type == "assistant" && !r.synthetic() && r.Message.Usage != nil && r.ParentToolUseID == "" && s.lastUse == nil {
 		s.lastUse = r.Message.Usage
 	}
+	if st := s.streams[r.ParentToolUseID]; index >= 0 && r.Type == "assistant" {
+		if list := blocks(r.Message.Content); len(list) == 1 && list[0].Type == "text" && list[0].Text != "" && st.ended != nil {
+			st.ended[index] = agent.Item{
+				ID: blockID(r.Message.ID, index), ParentID: r.ParentToolUseID, Type: agent.ItemText, Text: list[0].Text, At: r.at(), EndedAt: r.at(),
+			}
+		}
+	}
 	s.rows.add(r, index)
+	if r.synthetic() && r.Error != nil {
+		s.fault, _ = r.Error.(string)
+	}
 	if r.Type != "user" {
 		return
 	}
@@ -339,6 +371,11 @@ func (s *session) system(subtype string, data []byte) {
 		if lenient(data, &m) == nil && m.Title != "" {
 			s.events.Title(cutTo(firstLine(m.Title), agent.LimitTitle))
 		}
+	case "informational", "model_refusal_fallback", "model_fallback", "model_consent_fallback":
+		var m remark
+		if lenient(data, &m) == nil {
+			s.remarked(m)
+		}
 	case "task_started":
 		var t taskStarted
 		if lenient(data, &t) == nil {
@@ -358,6 +395,24 @@ func (s *session) system(subtype string, data []byte) {
 		s.compacted(agent.StateCompleted, "")
 		s.rows.add(&r, -1)
 	}
+}
+
+// remark is something that the program tells the person in words.
+type remark struct {
+	UUID    string `json:"uuid"`
+	Content string `json:"content"`
+	Level   string `json:"level"`
+}
+
+func (s *session) remarked(m remark) {
+	if m.UUID == "" || strings.TrimSpace(m.Content) == "" {
+		return
+	}
+	level := agent.LevelInfo
+	if m.Level == "warning" {
+		level = agent.LevelWarning
+	}
+	s.events.Item(agent.Item{ID: "remark:" + m.UUID, Type: agent.ItemNotice, Level: level, At: s.host.Time().UnixMilli(), Text: m.Content})
 }
 
 // compacts shows that the conversation is being compacted. How it came out the

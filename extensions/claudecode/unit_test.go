@@ -356,7 +356,7 @@ func FuzzStream(f *testing.F) {
 		s := &session{
 			host: &agentkit.Host{}, events: &listener{catalog: make(chan agent.Catalog, 1)}, launch: &launch{},
 			streams: map[string]*streamed{}, replies: map[string]chan controlReply{}, asked: map[string]*asked{},
-			clients: map[string]string{}, tasks: map[string]string{},
+			clients: map[string]string{}, tasks: map[string]string{}, plan: map[string]agent.PlanWindow{},
 		}
 		s.rows = newRows(func(it agent.Item) {
 			for _, is := range agent.ValidateItem(it) {
