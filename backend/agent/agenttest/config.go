@@ -22,7 +22,9 @@ type ProviderConfig struct {
 	Handover func(t *testing.T) agent.Handover
 	// Binary is the agent's program. With it the wire is disturbed by a program
 	// that stands between the provider and the agent.
-	Binary  string
+	Binary string
+	// Shim is that program, built before; "" means that the run builds it.
+	Shim    string
 	Prompts Prompts
 	// Points are where the agent is stopped, killed and closed. Every place of
 	// [AllPlaces] is there, or has a reason in Unreachable.

@@ -10,9 +10,6 @@ import (
 	"github.com/whippletree-app/whippletree/backend/agent"
 )
 
-// maxWait bounds what is waited for outside of a chat.
-const maxWait = 30 * time.Second
-
 func testAvailability(t *testing.T, cfg *suite) {
 	ctx, cancel := context.WithTimeout(t.Context(), cfg.deadline())
 	defer cancel()
@@ -62,14 +59,24 @@ func testTurns(t *testing.T, cfg *suite) {
 		t.Error("a workspace chat is ready without a handle")
 	}
 	c.ask(cfg.Prompts.Text, agent.OutcomeCompleted)
-	first := len(c.rec.Items())
+	first := c.answers()
 	if c.rec.Text() == "" {
 		t.Error("the turn completed without a text")
 	}
 	c.ask(cfg.Prompts.Text, agent.OutcomeCompleted)
-	if len(c.rec.Items()) <= first {
+	if c.answers() <= first {
 		t.Error("the second turn has no rows of its own")
 	}
+}
+
+// answers counts the rows that are not the person's.
+func (c *chat) answers() (n int) {
+	for _, it := range c.rec.Items() {
+		if it.Type != agent.ItemUser {
+			n++
+		}
+	}
+	return n
 }
 
 func testIdle(t *testing.T, cfg *suite) {

@@ -98,14 +98,14 @@ var sourceRules = []rule[*SourceConfig]{
 var sourceEnds = []rule[leaks]{
 	{name: "NoGoroutineIsLeft", says: "A stopped source runs nothing.", run: func(t *testing.T, l leaks) { goleak.VerifyNone(t, l.goroutines) }},
 	{name: "NoDescriptorIsLeft", says: "A stopped source holds no watch, pipe or file.", run: func(t *testing.T, l leaks) {
-		settle(t, maxWait, "descriptors", func() []string { return more(l.descriptors, descriptors()) })
+		settle(t, l.deadline, "descriptors", func() []string { return more(l.descriptors, descriptors()) })
 	}},
 }
 
 // Source runs the rules of a session source.
 func Source(t *testing.T, cfg SourceConfig) {
 	t.Helper()
-	before := leaks{goroutines: goleak.IgnoreCurrent(), descriptors: descriptors()}
+	before := leaks{goroutines: goleak.IgnoreCurrent(), descriptors: descriptors(), deadline: cfg.deadline()}
 	cfg.calls = &calls{}
 	ch := choice{cfg.Rules, cfg.Without}
 	runRules(t, &cfg, ch, sourceRules)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -41,9 +42,9 @@ func Provider(t *testing.T, cfg ProviderConfig) {
 	s := &suite{ProviderConfig: &cfg, broken: map[string][]string{}}
 	ch := choice{cfg.Rules, cfg.Without}
 	if cfg.Binary != "" {
-		s.shim = newShim(t, cfg.Binary)
+		s.shim = newShim(t, cfg.Binary, cfg.Shim)
 	}
-	before := leaks{goleak.IgnoreCurrent(), descriptors(), children()}
+	before := leaks{goleak.IgnoreCurrent(), descriptors(), children(), cfg.deadline()}
 	runRules(t, s, ch, providerRules())
 	for _, r := range standing {
 		if !ch.takes(r.name) && len(s.broken[r.name]) == 0 {
@@ -68,6 +69,7 @@ type leaks struct {
 	goroutines  goleak.Option
 	descriptors map[string]int
 	children    []int
+	deadline    time.Duration
 }
 
 // providerEnds are looked at when everything was closed.
@@ -76,10 +78,10 @@ var providerEnds = []rule[leaks]{
 		goleak.VerifyNone(t, l.goroutines)
 	}},
 	{name: "NoDescriptorIsLeft", says: "When every chat is closed no pipe, file or socket is open that was not before.", run: func(t *testing.T, l leaks) {
-		settle(t, maxWait, "descriptors", func() []string { return more(l.descriptors, descriptors()) })
+		settle(t, l.deadline, "descriptors", func() []string { return more(l.descriptors, descriptors()) })
 	}},
 	{name: "NoProcessIsLeft", says: "When every chat is closed no process runs or waits to be buried that was not there before.", run: func(t *testing.T, l leaks) {
-		settle(t, maxWait, "processes", newChildren(l.children))
+		settle(t, l.deadline, "processes", newChildren(l.children))
 	}},
 }
 

@@ -30,18 +30,18 @@ func (c choice) takes(rule string) bool {
 // runRules runs a table and says what was left out by choice.
 func runRules[C any](t *testing.T, config C, ch choice, rules []rule[C]) {
 	t.Helper()
-	var left []string
+	left := 0
 	for _, r := range rules {
 		switch {
 		case r.on != nil && !r.on(config):
 		case !ch.takes(r.name):
-			left = append(left, r.name)
+			left++
 		default:
 			t.Run(r.name, func(t *testing.T) { r.run(t, config) })
 		}
 	}
-	if len(left) > 0 && len(ch.only) > 0 {
-		t.Logf("not run in this tier: %s", strings.Join(left, ", "))
+	if left > 0 && len(ch.only) > 0 {
+		t.Logf("not run here: %d rules", left)
 	}
 }
 

@@ -1,0 +1,264 @@
+package mutation
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/agent/agenttest"
+)
+
+// mutant breaks one rule; fails names what must notice it: rules, or folders of
+// rules.
+type mutant struct {
+	fault  string
+	fails  []string
+	config func(*agenttest.ProviderConfig)
+}
+
+var places = map[agenttest.Place]string{
+	agenttest.BeforeFirstEvent: "silent", agenttest.MidText: "mid text", agenttest.MidReasoning: "mid thought",
+	agenttest.ToolOpen: "tool", agenttest.PermissionOpen: "permission", agenttest.QuestionOpen: "questions",
+	agenttest.PlanOpen: "approve plan", agenttest.SubagentOpen: "errand", agenttest.BetweenTurns: "between",
+}
+
+func providerMutants() []mutant {
+	list := []mutant{
+		{"is available and not", []string{"Availability"}, nil},
+		{"is ready before it fails", []string{"OpenFailureLeavesNothing"}, nil},
+		{"says nothing twice", []string{"Turns"}, nil},
+		{"keeps a stop for the next turn", []string{"CancelWhileIdle", "StopAt/BetweenTurns"}, nil},
+		{"takes prompts after Close", []string{"CloseIsTheEnd"}, nil},
+		{"completes a closed turn", []string{"CloseDuringATurn"}, nil},
+		{"is stopped once only", []string{"Cancel"}, nil},
+		{"fails when it is stopped at its end", []string{"CancelRacesTheEnd"}, nil},
+		{"waits for the agent for ever", []string{"ContextEnds"}, nil},
+		{"a place without a point", []string{"PlacesAreAllThere"}, func(c *agenttest.ProviderConfig) { c.Unreachable = nil }},
+		{"takes prompts after its death", []string{"DeathAt", "Wire/ChildHoldsOutput"}, nil},
+		{"tells no exit after between", []string{"CloseAt/BetweenTurns"}, nil},
+		{"acts on a no", []string{"OptionsKeepTheirMeaning"}, nil},
+		{"asks for no row", []string{"RequestsStandByThemselves"}, nil},
+		{"takes silence for a no", []string{"NobodyDecided"}, nil},
+		{"asks questions as permissions", []string{"Questions"}, nil},
+		{"shows no plan", []string{"Plans"}, nil},
+		{"forgets whose rows they are", []string{"Subagents"}, nil},
+		{"does not come back", []string{"TurnsOfTheAgentsOwn"}, nil},
+		{"completes a failure", []string{"FailedTurn"}, nil},
+		{"steers nothing", []string{"SteerIsTaken"}, nil},
+		{"calls a failed steer unavailable", []string{"SteerFails"}, nil},
+		{"takes any mode", []string{"Settings"}, nil},
+		{"reports nothing used", []string{"UsageIsCounted"}, nil},
+		{"has another hash each time", []string{"CatalogIsStable"}, nil},
+		{"leaves a session of its probe", []string{"ProbesLeaveNothing"}, nil},
+		{"declares what it has not", []string{"AbilitiesAreShown"}, nil},
+		{"an absence without a reason", []string{"AbilitiesAreShown"}, func(c *agenttest.ProviderConfig) { delete(c.Absent, agent.AbilityRewind) }},
+		{"a marked ability without a capture", []string{"AbilitiesAreShown"}, func(c *agenttest.ProviderConfig) { c.Marked = []agent.Ability{agent.AbilityQueue} }},
+		{"mirrors another text", []string{"MirrorIsLive", "MirrorFollows", "MirrorGoesOn", "ImportIsLive", "ResumeKeepsRows"}, nil},
+		{"does not follow", []string{"MirrorFollows"}, nil},
+		{"mirrors from the beginning always", []string{"MirrorGoesOn"}, nil},
+		{"lists without a title", []string{"ImportIsLive"}, nil},
+		{"counts twice in the file", []string{"UsageIsInTheFile"}, nil},
+		{"resumes under another id", []string{"ResumeKeepsRows"}, nil},
+		{"begins a lost session anew", []string{"ResumeOfNothingFails"}, nil},
+		{"keeps a confined chat", []string{"Confined"}, nil},
+		{"takes a read for a line", []string{"Wire/Splits", "Wire/Characters", "Wire/PrettyFirstReply"}, nil},
+		{"mends each read by itself", []string{"Wire/Splits", "Wire/Characters", "Wire/PrettyFirstReply", agenttest.RuleAppends}, nil},
+		{"gives up at a log", []string{"Wire/Noise"}, nil},
+		{"reads line by line only", []string{"Wire/PrettyFirstReply"}, nil},
+		{"gives up at error output", []string{"Wire/StderrFlood"}, nil},
+		{"has a limit for a line", []string{"Wire/GiantLine", "Wire/PrettyFirstReply"}, nil},
+		{"waits for who holds its output", []string{"Wire/ChildHoldsOutput"}, nil},
+		{"asks twice", []string{"Disorder"}, nil},
+		{"opens anything", []string{"Faults"}, nil},
+		{"calls from two sides", []string{agenttest.RuleSerialised}, nil},
+		{"is ready twice", []string{agenttest.RuleReady}, nil},
+		{"has a title after its exit", []string{agenttest.RuleAfterExit}, nil},
+		{"publishes what is invalid", []string{agenttest.RuleItems}, nil},
+		{"fails without a reason", []string{agenttest.RuleOneEnd}, nil},
+		{"leaves a row open", []string{agenttest.RuleClosed}, nil},
+		{"touches what has ended", []string{agenttest.RuleAfterEnd}, nil},
+		{"changes the type of a row", []string{agenttest.RuleRows}, nil},
+		{"takes back what it said", []string{agenttest.RuleAppends}, nil},
+		{"asks without options", []string{agenttest.RuleApprovals}, nil},
+		{"acknowledges what nobody asked", []string{agenttest.RuleAcks}, nil},
+		{"has an empty title", []string{agenttest.RuleEvents}, nil},
+		{"leaves its process", []string{agenttest.RuleProcesses}, nil},
+		{"leaves a goroutine", []string{"NoGoroutineIsLeft"}, nil},
+		{"leaves a descriptor", []string{"NoDescriptorIsLeft"}, nil},
+		{"leaves a child", []string{"NoProcessIsLeft", "NoDescriptorIsLeft"}, nil},
+	}
+	for _, at := range agenttest.AllPlaces {
+		prompt := places[at]
+		if at == agenttest.BackgroundOpen || at == agenttest.BetweenTurns {
+			continue // no turn is open there
+		}
+		list = append(list,
+			mutant{"completes what was stopped at " + prompt, []string{"StopAt/" + string(at)}, nil},
+			mutant{"calls a death at " + prompt + " a stop", []string{"DeathAt/" + string(at)}, nil},
+			mutant{"fails a turn that is closed at " + prompt, []string{"CloseAt/" + string(at)}, nil},
+		)
+	}
+	return list
+}
+
+// config runs a puppet.
+func config(t *testing.T, fault string) agenttest.ProviderConfig {
+	p := newPuppet(fault, t.TempDir())
+	c := agenttest.ProviderConfig{
+		New: func(*testing.T) agent.ChatProvider { return p },
+		Open: func(t *testing.T) agent.OpenRequest {
+			return agent.OpenRequest{Kind: agent.KindWorkspace, WorkingDirectory: t.TempDir()}
+		},
+		Confined: func(t *testing.T) agent.OpenRequest {
+			return agent.OpenRequest{Kind: agent.KindConfined, WorkingDirectory: t.TempDir()}
+		},
+		Handover: func(*testing.T) agent.Handover { return handover{p} },
+		Binary:   "/bin/cat", Shim: os.Getenv(shimEnv),
+		Prompts: agenttest.Prompts{
+			Text: "hello", Reasoning: "think", Approval: "ask", Question: "question", Running: "run on", Plan: "plan", Subagents: "agents",
+			AgentTurn: "later", Fail: "fail", Command: "/sing", Characters: "say",
+		},
+		Unreachable: map[agenttest.Place]string{agenttest.BackgroundOpen: "it has no background"},
+		Absent: map[agent.Ability]agenttest.Absence{
+			agent.AbilityDocuments: {Why: "it takes images"}, agent.AbilityQueue: {Why: "it has none"}, agent.AbilityFeatures: {Why: "it has none"},
+			agent.AbilityRewind: {Why: "it cannot"}, agent.AbilityFork: {Why: "it cannot"},
+		},
+		Unstored: func(t *testing.T, h agent.Handle) {
+			if err := os.Remove((&file{p, h.NativeID}).path()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Faults: []agenttest.Fault{{Name: "Refuses", Apply: func(r *agent.OpenRequest) { r.Args = []string{"refuse"} }, OpenFails: true}},
+		Disorder: []agenttest.Disorder{{
+			Name: "RequestTwice", Prompt: "ask", Inserts: []agenttest.LineInsert{{After: `^(.*"kind":"ask".*)`, Text: "$1"}},
+		}},
+		Deadline: 2 * time.Second, Races: 6, Splits: 2, Flood: 100_000,
+	}
+	for at, prompt := range places {
+		c.Points = append(c.Points, agenttest.Point{At: at, Prompt: prompt})
+	}
+	return c
+}
+
+// The mutants run in processes of their own, since they must fail. exactEnv makes
+// each run every rule.
+const (
+	mutantsEnv = "AGENTTEST_MUTANTS"
+	shimEnv    = "AGENTTEST_BUILT_SHIM"
+	exactEnv   = "AGENTTEST_EXACT"
+	logEnv     = "AGENTTEST_MUTANTS_LOG" // a file for all that the mutants printed
+)
+
+// shards are run beside each other: most of a mutant's time is waiting.
+const shards = 4
+
+func TestMutants(t *testing.T) {
+	shard, err := strconv.Atoi(os.Getenv(mutantsEnv))
+	if err != nil {
+		return
+	}
+	if shard == 0 {
+		t.Run("none", func(t *testing.T) { agenttest.Provider(t, config(t, "")) })
+	}
+	for i, m := range providerMutants() {
+		if i%shards != shard {
+			continue
+		}
+		t.Run(m.fault, func(t *testing.T) {
+			defer sweep()
+			c := config(t, m.fault)
+			if m.config != nil {
+				m.config(&c)
+			}
+			if os.Getenv(exactEnv) == "" {
+				c.Rules = append(slices.Clone(m.fails), "AbilitiesAreShown", "FailedTurn")
+			}
+			agenttest.Provider(t, c)
+		})
+	}
+}
+
+var result = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL): TestMutants/([^/\s]+)/(\S+) `)
+
+// TestEveryRuleCanFail: each mutant fails the rules that are there for it and no
+// other, the puppet without a fault fails none, and every rule has its mutant.
+func TestEveryRuleCanFail(t *testing.T) {
+	exact := os.Getenv("WHIPPLETREE_AGENTS") == "full"
+	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
+	defer cancel()
+	shim := t.TempDir() + "/shim"
+	if out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", shim, "../shim").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	outs := make([]string, shards)
+	var all sync.WaitGroup
+	for i := range shards {
+		all.Go(func() {
+			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestMutants$", "-test.v", "-test.timeout", "25m")
+			cmd.Env = append(os.Environ(), mutantsEnv+"="+strconv.Itoa(i), shimEnv+"="+shim)
+			if exact {
+				cmd.Env = append(cmd.Env, exactEnv+"=1")
+			}
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Errorf("the mutants of shard %d passed", i)
+			}
+			outs[i] = string(out)
+		})
+	}
+	all.Wait()
+	out := strings.Join(outs, "\n")
+	failed := map[string][]string{}
+	ran := map[string]bool{}
+	for _, m := range result.FindAllStringSubmatch(out, -1) {
+		ran[m[2]] = true
+		rule := m[3]
+		if !isRule(rule) {
+			continue // a part of a rule
+		}
+		if m[1] == "FAIL" {
+			failed[m[2]] = append(failed[m[2]], rule)
+		}
+	}
+	if !ran["none"] || len(failed["none"]) > 0 {
+		t.Errorf("the puppet without a fault fails %v", failed["none"])
+	}
+	caught := map[string]bool{}
+	for _, m := range providerMutants() {
+		name := strings.ReplaceAll(m.fault, " ", "_")
+		got := failed[name]
+		for _, want := range m.fails {
+			if !slices.ContainsFunc(got, func(r string) bool { return r == want || strings.HasPrefix(r, want+"/") }) {
+				t.Errorf("%q was not noticed by %s (but by %v)", m.fault, want, got)
+			}
+		}
+		for _, r := range got {
+			caught[r] = true
+			if !slices.ContainsFunc(m.fails, func(want string) bool { return r == want || strings.HasPrefix(r, want+"/") }) {
+				t.Errorf("%q fails %s too", m.fault, r)
+			}
+		}
+	}
+	for _, r := range agenttest.Rules() {
+		if r.Suite == "Provider" && !caught[r.Name] && !strings.HasSuffix(r.Name, "/"+string(agenttest.BackgroundOpen)) {
+			t.Errorf("no mutant fails the rule %s", r.Name)
+		}
+	}
+	if path := os.Getenv(logEnv); path != "" {
+		if err := os.WriteFile(path, []byte(out), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func isRule(name string) bool {
+	return slices.ContainsFunc(agenttest.Rules(), func(r agenttest.Rule) bool { return r.Suite == "Provider" && r.Name == name })
+}
