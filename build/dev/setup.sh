@@ -36,7 +36,7 @@ root() { # run as root, never waiting for a password that nobody can type
 debian() {
 	want="build-essential pkg-config libgtk-3-dev libwebkit2gtk-4.1-dev fonts-dejavu-core ca-certificates"
 	if [ "$what" = test ]; then
-		want="$want xvfb xauth xdotool wmctrl dbus dbus-x11 openbox imagemagick xterm tmux screen zsh fish procps psmisc"
+		want="$want xvfb xauth xdotool wmctrl dbus dbus-x11 openbox imagemagick xterm alacritty libgl1-mesa-dri tmux screen zsh fish procps psmisc"
 		# Ubuntu's chromium package only fetches a snap; Playwright brings its own there.
 		if ! have chromium && ! have google-chrome && [ "${ID:-}" != ubuntu ]; then want="$want chromium"; fi
 	fi
@@ -53,7 +53,7 @@ debian() {
 
 fedora() {
 	want="gcc gcc-c++ make pkgconf-pkg-config gtk3-devel webkit2gtk4.1-devel dejavu-sans-mono-fonts"
-	[ "$what" = test ] && want="$want xorg-x11-server-Xvfb xorg-x11-xauth xdotool wmctrl dbus-x11 openbox ImageMagick xterm tmux screen zsh fish chromium procps-ng psmisc"
+	[ "$what" = test ] && want="$want xorg-x11-server-Xvfb xorg-x11-xauth xdotool wmctrl dbus-x11 openbox ImageMagick xterm alacritty tmux screen zsh fish chromium procps-ng psmisc"
 	missing=""
 	for p in $want; do rpm -q "$p" >/dev/null 2>&1 || missing="$missing $p"; done
 	[ -n "$missing" ] || return 0
@@ -64,7 +64,7 @@ fedora() {
 
 arch() {
 	want="base-devel gtk3 webkit2gtk-4.1 ttf-dejavu"
-	[ "$what" = test ] && want="$want xorg-server-xvfb xorg-xauth xdotool wmctrl dbus openbox imagemagick xterm tmux screen zsh fish chromium procps-ng psmisc"
+	[ "$what" = test ] && want="$want xorg-server-xvfb xorg-xauth xdotool wmctrl dbus openbox imagemagick xterm alacritty tmux screen zsh fish chromium procps-ng psmisc"
 	missing=""
 	for p in $want; do pacman -Q "$p" >/dev/null 2>&1 || pacman -Qg "$p" >/dev/null 2>&1 || missing="$missing $p"; done
 	[ -n "$missing" ] || return 0
