@@ -69,6 +69,8 @@ type chat struct {
 // extra is what this package keeps in the record beside the store's own fields.
 type extra struct {
 	Titled bool `json:"titled,omitempty"` // the title is a person's
+	// ToldTitle is the one that the agent's own session was given.
+	ToldTitle string `json:"toldTitle,omitempty"`
 	// The model and mode of the chat that the agent has offered at some time.
 	OfferedModel string `json:"offeredModel,omitempty"`
 	OfferedMode  string `json:"offeredMode,omitempty"`

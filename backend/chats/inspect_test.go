@@ -2,7 +2,9 @@ package chats
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,5 +108,57 @@ func TestStatusAsksOnlyALivingAgent(t *testing.T) {
 	}
 	if len(s.agent.scenes) != 0 {
 		t.Error("an agent was started to be asked")
+	}
+}
+
+func (s *scene) Rename(_ context.Context, title string) error {
+	if title == "refused" {
+		return errors.New("no")
+	}
+	s.Title("the agent's own: " + title) // a person's title stays
+	s.Item(agent.Item{ID: "renamed-" + title, Type: agent.ItemNotice, Level: agent.LevelInfo, Text: "renamed " + title})
+	return nil
+}
+
+// A person's title goes to the agent's own session: at once while it lives, else
+// at the end of its next turn, and once.
+func TestTitleIsToldToTheAgent(t *testing.T) {
+	s := newStage(t)
+	id, sc := s.running()
+	title := func(text string) {
+		t.Helper()
+		if _, _, err := s.m.Set(ctx, Caller{}, id, "title", json.RawMessage(`"`+text+`"`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := func() (list []string) {
+		for _, r := range s.get(id).Items {
+			if name, ok := strings.CutPrefix(r.ID, "renamed-"); ok {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	title("one")
+	s.log.until(t, "the first title", func() bool { return slices.Equal(told(), []string{"one"}) })
+	sc.done()
+	s.ends(id, 1)
+	if err := s.m.CloseChat(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	title("two")
+	title("refused")
+	title("three")
+	s.send(id, "c2", "go on")
+	sc = s.scene()
+	s.prompt(sc)
+	if got := told(); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("told before there is something to name: %v", got)
+	}
+	sc.done()
+	s.ends(id, 2)
+	s.log.until(t, "the last title", func() bool { return slices.Equal(told(), []string{"one", "three"}) })
+	if got := s.get(id).Title; got != "three" {
+		t.Errorf("the title is %q", got)
 	}
 }

@@ -42,6 +42,7 @@ func (c *chat) set(name string, value json.RawMessage, out chan setAnswer) {
 			return
 		}
 		c.rec.Title, c.extra.Titled = s, true
+		c.tellTitle()
 		done()
 	case name == "archived":
 		b, ok := flag()

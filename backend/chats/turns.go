@@ -154,6 +154,7 @@ func (c *chat) end(end agent.TurnEnd) {
 	for _, row := range rows {
 		c.publish(eventRow, shown(row))
 	}
+	c.tellTitle()
 	c.finish(end)
 }
 
