@@ -38,7 +38,7 @@ func (c *chat) send(r SendRequest, out chan sendAnswer) {
 		return
 	}
 	if !fresh {
-		out <- sendAnswer{sent: Sent{State: e.State, Turn: c.turnOf(e.ClientID)}}
+		out <- sendAnswer{sent: Sent{State: e.State, Turn: c.turnOf(e.ClientID), Note: e.Error}}
 		return
 	}
 	c.queue = append(c.queue, e)

@@ -22,6 +22,7 @@ func TestAnyInterleavingKeepsTheRules(t *testing.T) {
 		o.StopBound, o.CloseBound, o.SilentAfter = 40*time.Millisecond, time.Second, time.Hour
 		o.Frame = time.Nanosecond
 	})
+	s.agent.setup = steers
 	chats := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		chats++
@@ -38,8 +39,39 @@ func TestAnyInterleavingKeepsTheRules(t *testing.T) {
 			p.step(rapid.SampledFrom(kinds).Draw(rt, "what"))
 		}
 		p.finish(rt)
+		p.works(rt)
 		p.check(rt)
 	})
+}
+
+// steers makes every other agent take messages in its turns.
+func steers(sc *scene) {
+	if sc.a.taken.Add(1)%2 == 0 {
+		sc.steer = func(p agent.Prompt) error {
+			sc.mu.Lock()
+			defer sc.mu.Unlock()
+			sc.steered = append(sc.steered, p.ClientID)
+			return nil
+		}
+	}
+}
+
+// works holds a chat to its last promise: whatever was played, the next prompt
+// reaches the agent and its turn ends.
+func (p *play) works(rt failer) {
+	p.step("send")
+	p.finish(rt)
+	c, err := p.s.m.Get(ctx, p.id)
+	if err != nil {
+		rt.Fatalf("%v", err)
+	}
+	want := fmt.Sprintf("c%d", p.sent)
+	for _, r := range c.Items {
+		if r.ClientID == want && c.LastEnd.Outcome == agent.OutcomeCompleted {
+			return
+		}
+	}
+	rt.Fatalf("a prompt does not work any more: %s in %+v, last end %+v, queue %+v", want, c.Items, c.LastEnd, c.Queue)
 }
 
 // The same with a host that is killed at any moment and started again.
@@ -51,6 +83,7 @@ func TestAnyInterleavingWithKilledHosts(t *testing.T) {
 				o.StopBound, o.CloseBound, o.SilentAfter = 40*time.Millisecond, time.Second, time.Hour
 			}
 			s := newStage(t, fast)
+			s.agent.setup = steers
 			p := &play{s: s, id: s.chat()}
 			sent := map[string]int{}
 			for range 3 {
@@ -142,8 +175,8 @@ func (p *play) current() *scene {
 	}
 }
 
-var kinds = []string{"send", "send", "now", "steer", "stop", "item", "item", "append", "tool", "ask", "answer", "end", "end", "refuse",
-	"cancelOK", "cancelErr", "exit", "agentTurn", "agentEnd", "close", "sync"}
+var kinds = []string{"send", "send", "again", "now", "steer", "stop", "item", "item", "append", "tool", "late", "echo", "ask", "answer", "end", "end", "refuse",
+	"cancelOK", "cancelErr", "exit", "agentTurn", "agentEnd", "close", "sync", "read", "discard", "set", "rewind", "move", "remove", "asleep"}
 
 // failer is what a play needs of a test.
 type failer interface {
@@ -163,6 +196,22 @@ func (p *play) step(kind string) {
 		p.call(func() {
 			_, _ = m.Send(ctx, SendRequest{ChatID: p.id, ClientID: fmt.Sprintf("c%d", n), Text: "x", How: how})
 		})
+	case "again": // the same request once more: never a second time to the agent
+		n := p.sent
+		p.call(func() {
+			_, _ = m.Send(ctx, SendRequest{ChatID: p.id, ClientID: fmt.Sprintf("c%d", n), Text: "x"})
+		})
+	case "set":
+		p.call(func() { _, _, _ = m.Set(ctx, person, p.id, "model", raw("m2")) })
+	case "rewind":
+		n := p.sent
+		p.call(func() { _ = m.Rewind(ctx, p.id, fmt.Sprintf("user-c%d", n), "") })
+	case "move":
+		_, _ = m.EditQueue(ctx, QueueEdit{ChatID: p.id, ClientID: fmt.Sprintf("c%d", p.sent), Move: true})
+	case "remove":
+		_, _ = m.EditQueue(ctx, QueueEdit{ChatID: p.id, ClientID: fmt.Sprintf("c%d", p.sent), Remove: true})
+	case "asleep":
+		p.s.slept.Add(int64(time.Minute))
 	case "stop":
 		_, _ = p.s.m.StopTurn(ctx, p.id)
 	case "close":
@@ -186,6 +235,14 @@ func (p *play) step(kind string) {
 		sc.say(fmt.Sprintf("t%d", p.items), "text", p.items%2 == 0)
 	case "append":
 		sc.Append(fmt.Sprintf("t%d", p.items-1), "more")
+	case "late": // of a row that its turn's end may have closed
+		sc.say(fmt.Sprintf("t%d", max(1, p.items-3)), "late", true)
+	case "echo": // perhaps before the agent showed that it has the prompt, perhaps of an old one
+		sc.Item(agent.Item{ID: fmt.Sprintf("n%d", p.sent), Type: agent.ItemUser, ClientID: fmt.Sprintf("c%d", p.sent), NativeID: fmt.Sprintf("n%d", p.sent), Text: "x"})
+	case "read":
+		sc.Delivery(fmt.Sprintf("c%d", p.sent), agent.DeliveryStarted)
+	case "discard":
+		sc.Delivery(fmt.Sprintf("c%d", p.sent), agent.DeliveryDiscarded)
 	case "tool":
 		sc.Item(agent.Item{ID: fmt.Sprintf("x%d", p.items), Type: agent.ItemTool, CallID: "x", Name: "Bash", Tool: agent.ToolExecute, State: agent.StateRunning})
 	case "ask":
@@ -264,6 +321,7 @@ func (p *play) finish(rt failer) {
 
 func (p *play) check(rt failer) {
 	begun, ended := map[int64]int{}, map[int64]int{}
+	rows, running := map[string]model.Row{}, int64(0)
 	for _, e := range p.s.log.all() {
 		if e.topic != topicChat+p.id {
 			continue
@@ -272,16 +330,31 @@ func (p *play) check(rt failer) {
 		case TurnChanged:
 			if d.End == nil {
 				begun[d.Turn]++
+				running = d.Turn
 				if d.Turn > 1 && ended[d.Turn-1] != 1 {
 					rt.Fatalf("turn %d began before the end of the one before", d.Turn)
 				}
 			} else {
 				ended[d.Turn]++
+				running = 0
+				for _, r := range rows {
+					if r.Turn == d.Turn && (r.Open() || r.Provisional) {
+						rt.Fatalf("row %s was open at the end of turn %d", r.ID, d.Turn)
+					}
+				}
+			}
+		case RemovedRows:
+			for id, r := range rows {
+				if r.Seq >= d.From {
+					delete(rows, id)
+				}
 			}
 		case model.Row:
-			if ended[d.Turn] > 0 && begun[d.Turn] > 0 && d.Type != agent.ItemUser {
+			// A later turn may bring the true end of what the host closed.
+			if ended[d.Turn] > 0 && begun[d.Turn] > 0 && running <= d.Turn && d.Type != agent.ItemUser && d.Type != agent.ItemNotice {
 				rt.Fatalf("row %s of turn %d after its end", d.ID, d.Turn)
 			}
+			rows[d.ID] = d
 		}
 	}
 	for n, b := range begun {
@@ -298,6 +371,14 @@ func (p *play) check(rt failer) {
 			}
 			seen[pr.ClientID] = true
 		}
+		sc.mu.Lock()
+		for _, client := range sc.steered {
+			if seen[client] {
+				rt.Fatalf("prompt %s was given twice", client)
+			}
+			seen[client] = true
+		}
+		sc.mu.Unlock()
 	}
 	c, err := p.s.m.Get(ctx, p.id)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type stage struct {
 	dir   string
 	log   *record
 	agent *actor
+	slept atomic.Int64 // of the machine, nanoseconds
 }
 
 var person = Caller{By: "window", Where: "a test"}
@@ -60,7 +62,7 @@ func (s *stage) open(change ...func(*Options)) {
 			}
 			return nil
 		},
-		StopBound: 30 * time.Second, IdleAfter: -1,
+		StopBound: 30 * time.Second, IdleAfter: -1, Asleep: func() time.Duration { return time.Duration(s.slept.Load()) },
 	}
 	for _, f := range change {
 		f(&o)
@@ -241,6 +243,7 @@ type actor struct {
 	most     int
 	setup    func(*scene)
 	away     *agent.Availability
+	taken    atomic.Int32
 	wrap     func(*scene) agent.ChatSession // a session with further abilities
 }
 
@@ -317,6 +320,7 @@ type scene struct {
 
 	steer      func(agent.Prompt) error
 	reanswer   func(string, agent.ApprovalAnswer) error
+	steered    []string // with mu
 	autoCancel bool
 	closeErr   error
 	mu         sync.Mutex

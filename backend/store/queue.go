@@ -150,8 +150,15 @@ func (tx *Tx) RemoveQueued(chatID, clientID string) error {
 	if e.State == model.QueueSending || e.State == model.QueueAccepted {
 		return fmt.Errorf("the prompt is %s: %w", e.State, ErrConflict)
 	}
-	return tx.exec("DELETE FROM queue WHERE chat = (SELECT k FROM chats WHERE id = ?) AND client_id = ?", chatID, clientID)
+	// Its id stays: the same request once more is the removed one.
+	return tx.changeQueued(chatID, clientID, func(e *model.QueueEntry) error {
+		e.State, e.Error = model.QueueAccepted, removedText
+		return nil
+	})
 }
+
+// removedText is the error of an entry that was taken out.
+const removedText = "It was taken out of the queue."
 
 func (tx *Tx) MoveQueued(chatID, clientID, before string) error {
 	list, err := queueOf(context.Background(), tx, chatID)
