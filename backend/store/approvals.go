@@ -3,11 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/whippletree-app/whippletree/backend/model"
 )
@@ -58,35 +58,61 @@ func (s *Store) Approval(ctx context.Context, chatID, id string) (model.Approval
 
 // OpenApprovals lists the open cards of one chat, or of all ("").
 func (s *Store) OpenApprovals(ctx context.Context, chatID string) ([]model.ApprovalCard, error) {
-	return cards(ctx, s.read(), "a.state = 'open' AND (? = '' OR c.id = ?) ORDER BY a.at, a.rowid", chatID, chatID)
+	return cards(ctx, s.read(), "a.state = 'open' AND (? = '' OR c.id = ?) ORDER BY a.at, a.chat, a.id", chatID, chatID)
 }
 
 // AuditApprovals lists cards with how they ended, newest first, at most limit of
 // those after cursor ("" is the beginning); next is "" at the end.
 func (s *Store) AuditApprovals(ctx context.Context, cursor string, limit int) (list []model.ApprovalCard, next string, err error) {
-	before := int64(math.MaxInt64)
+	from := auditPlace{At: math.MaxInt64}
 	if cursor != "" {
-		if before, err = strconv.ParseInt(cursor, 36, 64); err != nil {
-			return nil, "", fmt.Errorf("the cursor %q: %w", cursor, ErrNotFound)
+		if from, err = parseAuditPlace(cursor); err != nil {
+			return nil, "", err
 		}
 	}
+	var last auditPlace
 	err = each(ctx, s.read(), func(r *sql.Rows) error {
 		var body string
-		var c model.ApprovalCard
-		var at int64
-		if err := r.Scan(&at, &body); err != nil {
+		var at auditPlace
+		if err := r.Scan(&at.At, &at.Chat, &at.ID, &at.Revision, &body); err != nil {
 			return err
 		}
 		if len(list) == limit {
-			next = strconv.FormatInt(before, 36)
+			next = last.String()
 			return nil
 		}
-		before = at
+		last = at
+		var c model.ApprovalCard
 		err := json.Unmarshal([]byte(body), &c)
 		list = append(list, c)
 		return err
-	}, "SELECT a.rowid, a.body FROM approvals a WHERE a.rowid < ? ORDER BY a.rowid DESC LIMIT ?", before, limit+1)
+	}, `SELECT a.at, a.chat, a.id, a.revision, a.body FROM approvals a WHERE (a.at, a.chat, a.id, a.revision) < (?,?,?,?)
+ORDER BY a.at DESC, a.chat DESC, a.id DESC, a.revision DESC LIMIT ?`, from.At, from.Chat, from.ID, from.Revision, limit+1)
 	return list, next, err
+}
+
+// auditPlace is a card's place in the audit, by what never changes of it: a row
+// number may be given anew when the database is tidied up.
+type auditPlace struct {
+	At, Chat int64
+	ID       string
+	Revision int64
+}
+
+func (p auditPlace) String() string {
+	b, _ := json.Marshal([]any{p.At, p.Chat, p.ID, p.Revision})
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func parseAuditPlace(cursor string) (p auditPlace, err error) {
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(b, &[]any{&p.At, &p.Chat, &p.ID, &p.Revision})
+	}
+	if err != nil {
+		return p, fmt.Errorf("the cursor %q: %w", cursor, ErrNotFound)
+	}
+	return p, nil
 }
 
 func (tx *Tx) InsertApproval(card model.ApprovalCard) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,5 +192,60 @@ func TestApprovalOfAnotherRevisionIsAnotherCard(t *testing.T) {
 	}
 	if _, err := s.Approval(ctx, "d", "x"); err != nil {
 		t.Error(err)
+	}
+}
+
+// The pages of the audit go by what never changes of a card: one that is removed
+// or added meanwhile moves no other.
+func TestAuditPagesStandStill(t *testing.T) {
+	s := openTest(t, t.TempDir(), Options{})
+	newChat(t, s, "c")
+	newChat(t, s, "d")
+	add := func(chat, id string, at int64) {
+		t.Helper()
+		if err := s.InsertApproval(ctx, model.ApprovalCard{Approval: agent.Approval{ID: id}, ChatID: chat, Revision: 1, At: at, State: model.CardWithdrawn}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 20 { // several in one millisecond
+		add("c", fmt.Sprintf("c%02d", i), int64(100+i/3))
+	}
+	for i := range 5 {
+		add("d", fmt.Sprintf("d%d", i), 200)
+	}
+	var got []string
+	list, next, err := s.AuditApprovals(ctx, "", 8)
+	for n := 0; ; n++ {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			got = append(got, c.ID)
+		}
+		if next == "" {
+			break
+		}
+		if n == 0 { // the newest go, and others take their row numbers
+			if err := s.DeleteChat(ctx, "d"); err != nil {
+				t.Fatal(err)
+			}
+			newChat(t, s, "e")
+			for i := range 8 {
+				add("e", fmt.Sprintf("e%d", i), 300)
+			}
+		}
+		list, next, err = s.AuditApprovals(ctx, next, 4)
+	}
+	want := []string{"d4", "d3", "d2", "d1", "d0"}
+	for i := 19; i >= 0; i-- {
+		want = append(want, fmt.Sprintf("c%02d", i))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("pages\n%v\nwant\n%v", got, want)
+	}
+	for _, bad := range []string{"7", "!", "W10", "bm90IGpzb24"} {
+		if _, _, err := s.AuditApprovals(ctx, bad, 4); bad != "W10" && !errors.Is(err, ErrNotFound) {
+			t.Errorf("the cursor %q: %v", bad, err)
+		}
 	}
 }

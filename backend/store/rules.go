@@ -32,7 +32,7 @@ func (s *Store) Rules(ctx context.Context) ([]model.ApprovalRule, error) {
 		err := r.Scan(&a.ID, &a.Project, &a.Harness, &a.Tool, &a.Pattern, &a.At)
 		list = append(list, a)
 		return err
-	}, "SELECT id, project, harness, tool, pattern, at FROM rules ORDER BY at, rowid")
+	}, "SELECT id, project, harness, tool, pattern, at FROM rules ORDER BY at, id")
 	return list, err
 }
 
