@@ -56,6 +56,10 @@ func (s *session) request(m *wire) {
 		}})
 		return
 	}
+	if s.requested[m.RequestID] {
+		return // the same request again: it has its card, or had it
+	}
+	s.requested[m.RequestID] = true
 	s.active()
 	if s.launch.confined && !s.admit(&req) {
 		ctx, cancel := context.WithTimeout(context.Background(), sendBound)
@@ -93,7 +97,7 @@ func (s *session) answer(ctx context.Context, id string, req *toolRequest, answe
 	a := s.asked[id]
 	gone := a == nil || ctx.Err() != nil
 	if !gone {
-		a.answered = true
+		a.answered = !answer.Canceled // a request that nobody decided has no answer to acknowledge
 	}
 	s.mu.Unlock()
 	if gone {

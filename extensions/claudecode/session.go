@@ -34,7 +34,9 @@ type session struct {
 	cost    float64
 	queues  bool   // the program reports how its queue stands
 	notice  string // the row of the streak of retries
-	fault   string // the program's word for the error it told last in this turn
+	// What came before in this process: a message that comes again is not new.
+	requested, recorded map[string]bool
+	fault               string // the program's word for the error it told last in this turn
 	// compacting is the row of a compaction that runs, "" when none does.
 	compacting string
 
@@ -74,7 +76,7 @@ func newSession(h *agentkit.Host, proc *agentkit.Process, events agent.Events, l
 	s := &session{
 		host: h, proc: proc, events: events, launch: l, ended: make(chan struct{}),
 		streams: map[string]*streamed{}, replies: map[string]chan controlReply{},
-		asked: map[string]*asked{}, clients: map[string]string{}, tasks: map[string]string{}, plan: map[string]agent.PlanWindow{},
+		requested: map[string]bool{}, recorded: map[string]bool{}, asked: map[string]*asked{}, clients: map[string]string{}, tasks: map[string]string{}, plan: map[string]agent.PlanWindow{},
 	}
 	s.rows = newRows(s.publish)
 	s.rows.plan = l.plan
@@ -199,7 +201,7 @@ func (l *launch) kept() *agent.Handle {
 func (l *launch) abilities() []agent.Ability {
 	list := []agent.Ability{
 		agent.AbilityImages, agent.AbilityReasoning, agent.AbilityApprovals, agent.AbilityInterrupt,
-		agent.AbilityInputDuringTurn, agent.AbilitySteer, agent.AbilityModels, agent.AbilityThinking, agent.AbilityUsage,
+		agent.AbilityInputDuringTurn, agent.AbilitySteer, agent.AbilityQueue, agent.AbilityModels, agent.AbilityThinking, agent.AbilityUsage,
 	}
 	if l.confined {
 		return list

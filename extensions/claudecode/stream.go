@@ -96,18 +96,26 @@ func (s *session) read() {
 func (s *session) handle(m *wire, data []byte) {
 	switch m.Type {
 	case "stream_event":
-		if m.Event != nil {
-			s.active()
-			s.stream(m)
+		if m.Event == nil {
+			return
 		}
+		if m.Event.Type == "message_start" {
+			s.active()
+		} else if !s.busy() {
+			return // the rest of a message that has ended with its turn
+		}
+		s.stream(m)
 	case "assistant", "user":
 		r, err := parseRecord(data)
 		if err != nil {
 			s.proc.Noise(data)
 			return
 		}
-		if s.repeated(&r) {
+		if s.repeated(&r) || s.recorded[r.UUID] {
 			return
+		}
+		if r.UUID != "" {
+			s.recorded[r.UUID] = true
 		}
 		s.active() // the echo of a steered message may open a turn of its own
 		s.record(&r)
@@ -126,6 +134,13 @@ func (s *session) handle(m *wire, data []byte) {
 	case "result":
 		s.result(data)
 	}
+}
+
+// busy reports whether a turn is open.
+func (s *session) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prompt != nil || s.own != nil
 }
 
 // active opens a turn of the agent's own when something happens without a

@@ -112,7 +112,7 @@ func (l *lab) providerConfig() *agenttest.ProviderConfig {
 				{After: `"message_delta"`, Text: `{"type":"stream_event","event":{"type":"zz_future","index":3}}`},
 			}},
 			{Name: "Withdrawn", Prompt: "scenario:bash-allow", Withdraws: true, Inserts: []agenttest.LineInsert{{
-				After: `"request_id":"([^"]+)","request":\{"subtype":"can_use_tool"`, Text: `{"type":"control_cancel_request","request_id":"$1"}`,
+				After: `"request_id":"([^"]+)","request":\{"subtype":"can_use_tool"`, Text: `{"type":"control_cancel_request","request_id":"$1"}`, DelayMs: 100,
 			}}},
 		},
 		Races: 3, Splits: 3, Flood: 8 << 20,

@@ -93,7 +93,7 @@ func providerConfig(h *agentkit.Host) *agenttest.ProviderConfig {
 			{Name: "EndTwice", Prompt: "hello", Repeats: []agenttest.LineMove{{Line: `"state":"ended"`, After: `"event":"usage"|"reply"`}}},
 			{Name: "ForeignReply", Prompt: "hello", Inserts: []agenttest.LineInsert{{After: `"event":"turn"`, Text: `{"reply":"prompt","id":1}`}}},
 			{Name: "UnknownEvent", Prompt: "hello", Inserts: []agenttest.LineInsert{{After: `"event":"turn"`, Text: `{"event":"zz-future","block":7}`}}},
-			{Name: "Withdrawn", Prompt: "run", Withdraws: true, Inserts: []agenttest.LineInsert{{After: `"event":"ask","ask":\{"id":"([^"]+)"`, Text: `{"event":"withdraw","askId":"$1"}`}}},
+			{Name: "Withdrawn", Prompt: "run", Withdraws: true, Inserts: []agenttest.LineInsert{{After: `"event":"ask","ask":\{"id":"([^"]+)"`, Text: `{"event":"withdraw","askId":"$1"}`, DelayMs: 100}}},
 		},
 	}
 }

@@ -148,11 +148,12 @@ type LineMove struct {
 	After string `json:"after"`
 }
 
-// LineInsert adds Text after the first line that matches After; $1 and so on
-// stand for what was matched.
+// LineInsert adds Text after the first line that matches After, DelayMs
+// milliseconds later; $1 and so on stand for what was matched.
 type LineInsert struct {
-	After string `json:"after"`
-	Text  string `json:"text"`
+	After   string `json:"after"`
+	Text    string `json:"text"`
+	DelayMs int    `json:"delayMs,omitempty"`
 }
 
 // Absence says why an ability is not declared.

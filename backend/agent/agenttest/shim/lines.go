@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"sync"
+	"time"
 )
 
 // noise is what shells, launchers and loggers print between messages (case
@@ -26,7 +28,8 @@ var noise = []string{
 // script turns the lines of the agent into those that are written.
 type script struct {
 	*plan
-	said int // messages so far
+	said  int          // messages so far
+	later func([]byte) // writes a line between two others
 }
 
 // line takes one line with its end, and returns what to write for it.
@@ -58,7 +61,12 @@ func (s *script) line(l []byte) (out []byte) {
 		in := &s.Inserts[i]
 		if at := in.after.FindSubmatchIndex(l); at != nil && !in.done {
 			in.done = true
-			out = append(in.after.Expand(out, []byte(in.Text), l, at), '\n')
+			text := append(in.after.Expand(nil, []byte(in.Text), l, at), '\n')
+			if in.DelayMs > 0 {
+				time.AfterFunc(time.Duration(in.DelayMs)*time.Millisecond, func() { s.later(text) })
+			} else {
+				out = append(out, text...)
+			}
 		}
 	}
 	return out
@@ -100,6 +108,7 @@ func (s *script) rest() (out []byte) {
 
 // cutter writes in pieces of the sizes of a plan.
 type cutter struct {
+	mu    sync.Mutex
 	cuts  []int
 	at    int // of the next piece
 	left  int // of the piece that was begun
@@ -107,6 +116,8 @@ type cutter struct {
 }
 
 func (c *cutter) put(p []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if len(c.cuts) == 0 {
 		return c.write(p)
 	}

@@ -93,7 +93,6 @@ func input(p *plan, from io.Reader, to io.WriteCloser) {
 }
 
 func output(p *plan, from io.Reader) error {
-	s := &script{plan: p}
 	c := &cutter{cuts: p.Cuts, write: func(b []byte) error {
 		_, err := os.Stdout.Write(b)
 		if err == nil && len(p.Cuts) > 0 {
@@ -101,6 +100,7 @@ func output(p *plan, from io.Reader) error {
 		}
 		return err
 	}}
+	s := &script{plan: p, later: func(l []byte) { _ = c.put(l) }}
 	r := bufio.NewReaderSize(from, 64<<10)
 	for {
 		l, err := r.ReadBytes('\n')

@@ -55,11 +55,12 @@ type move struct {
 	done        bool
 }
 
-// insert adds Text once after the first line that matches After; $1 and so on
-// stand for what it matched.
+// insert adds Text once after the first line that matches After, DelayMs later;
+// $1 and so on stand for what it matched.
 type insert struct {
-	After string `json:"after"`
-	Text  string `json:"text"`
+	After   string `json:"after"`
+	Text    string `json:"text"`
+	DelayMs int    `json:"delayMs"`
 
 	after *regexp.Regexp
 	done  bool
