@@ -99,6 +99,20 @@ func TestGolden(t *testing.T) {
 				{ID: "agent.codex", Title: "Codex", State: "info", Text: "not signed in", Fix: "codex login"},
 			}}, js)
 		},
+		"status": func(b *bytes.Buffer) error {
+			return showStatus(b, api.StatusResult{Live: true, Agent: &agent.AgentInfo{Name: "Claude Code", Version: "2.1.332"}, Status: &agent.Inspection{
+				Account: &agent.Account{Email: "ada@example.org", Plan: "max"},
+				Servers: []agent.ServerState{{Name: "lab", Status: "connected", Scope: "project", Tools: []string{"note"}}, {Name: "old", Status: "failed", Error: "Connection closed"}},
+				Hooks:   []agent.HookState{{Event: "PreToolUse", Matcher: "Bash", Source: "User settings", Type: "command", Command: "check.sh"}},
+				Plan:    &agent.PlanUse{Name: "max", Windows: []agent.PlanWindow{{Label: "5 hours", UsedPercent: 93, ResetsAt: noon + 90*60_000}}},
+				Session: &agent.Usage{Input: 100, Output: 20, CacheRead: 7, CacheWrite: 5, CostUSD: 0.0249},
+			}}, js, now)
+		},
+		"rewind": func(b *bytes.Buffer) error {
+			return showRewind(b, api.RewindPreview{Conversation: true, Rows: 4, Files: &agent.FileRewind{
+				Possible: true, Files: []string{"/home/me/shop/login.go"}, Insertions: 2, Deletions: 1,
+			}}, "both", js)
+		},
 		"run": func(b *bytes.Buffer) error {
 			if !js {
 				p := newPlain(b, b, func(c model.ApprovalCard) { b.WriteString(describe(c)) })

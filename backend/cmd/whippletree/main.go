@@ -153,6 +153,7 @@ func (p *program) commands() *cobra.Command {
 		p.takebackCommand(), p.focusCommand(), p.providersCommand(), p.doctorCommand(), p.versionCommand(),
 		p.rehearsalCommand(), p.settingsCommand(), p.hostCommand(), p.searchCommand(), p.exportCommand(),
 		p.archiveCommand(), p.removeCommand(), p.removedCommand(),
+		p.statusCommand(), p.renameCommand(), p.rewindCommand(),
 	)
 	return root
 }

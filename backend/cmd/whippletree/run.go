@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -34,10 +35,22 @@ func (p *program) runCommand() *cobra.Command {
 	c.Flags().StringVar(&r.cwd, "cwd", "", "folder to work in (default: this one)")
 	c.Flags().StringVar(&r.model, "model", "", "model id")
 	c.Flags().StringVar(&r.mode, "mode", "", "mode id")
+	c.Flags().StringVar(&r.options, "options", "", "options of the agent beyond these, as JSON or as @FILE")
 	return p.jsonFlag(c)
 }
 
-type runRequest struct{ provider, cwd, model, mode, text string }
+type runRequest struct{ provider, cwd, model, mode, options, text string }
+
+// readOptions takes JSON, or @FILE that holds it.
+func readOptions(arg string) (json.RawMessage, error) {
+	if file, ok := strings.CutPrefix(arg, "@"); ok {
+		return os.ReadFile(file)
+	}
+	if arg != "" && !json.Valid([]byte(arg)) {
+		return nil, fail(exitUsage, "", "the options are not JSON")
+	}
+	return json.RawMessage(arg), nil
+}
 
 func (p *program) run(ctx context.Context, s *session, r runRequest) error {
 	harness, err := p.pick(ctx, s, r.provider)
@@ -53,8 +66,12 @@ func (p *program) run(ctx context.Context, s *session, r runRequest) error {
 	if st, err := os.Stat(cwd); err != nil || !st.IsDir() {
 		return fail(exitUsage, "", "%s is not a folder", cwd)
 	}
+	options, err := readOptions(r.options)
+	if err != nil {
+		return err
+	}
 	create := api.CreateChat{
-		ClientID: uuid.NewString(), Harness: harness, Kind: agent.KindWorkspace, Cwd: cwd, Model: r.model, Mode: r.mode,
+		ClientID: uuid.NewString(), Harness: harness, Kind: agent.KindWorkspace, Cwd: cwd, Model: r.model, Mode: r.mode, Options: options,
 	}
 	made, err := api.Call[api.ChatResult](ctx, s.Client, "chats.create", create)
 	if code := codeText(err); code == api.CodeTrustNeeded {
