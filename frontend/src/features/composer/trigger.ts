@@ -1,4 +1,4 @@
-/** What the text before the caret asks for: a slash command at the start, or a file after @. */
+/** What the text before the caret asks for: a slash command at the start, or a file after @ (a path with spaces in quotes). */
 export interface Trigger {
   kind: 'command' | 'file';
   query: string;
@@ -9,25 +9,19 @@ export function triggerAt(text: string, caret: number): Trigger | null {
   const before = text.slice(0, caret);
   const slash = /^\/([\w:.-]*)$/.exec(before);
   if (slash) return { kind: 'command', query: slash[1]!, from: 0 };
-  const at = /(^|[\s(])@([^\s@]*)$/.exec(before);
-  if (at) return { kind: 'file', query: at[2]!, from: before.length - at[2]!.length - 1 };
+  const at = /(^|[\s(])@(?:"([^"\n]*)|([^\s@"]*))$/.exec(before);
+  if (at) return { kind: 'file', query: at[2] ?? at[3]!, from: at.index + at[1]!.length };
   return null;
 }
 
-export function complete(text: string, caret: number, t: Trigger, value: string): { text: string; caret: number } {
-  const put = (t.kind === 'command' ? '/' : '@') + value + ' ';
-  const rest = text.slice(caret).replace(/^ /, '');
-  return { text: text.slice(0, t.from) + put + rest, caret: t.from + put.length };
-}
+/** A mention as agents read it: a path with spaces stands in quotes. */
+export const mention = (path: string) => (/[\s"']/.test(path) ? `@"${path.replaceAll('"', '')}"` : `@${path}`);
 
-/** Best matches first: at the start, at a word, anywhere. */
-export function rank<T>(items: readonly T[], query: string, name: (item: T) => string, limit = 8): T[] {
-  const q = query.toLowerCase();
-  const score = (n: string) => (n.startsWith(q) ? 0 : new RegExp(`[\\W_]${q.replace(/[^\w]/g, '\\$&')}`).test(n) ? 1 : n.includes(q) ? 2 : 3);
-  return items
-    .map((item, i) => ({ item, i, s: score(name(item).toLowerCase()) }))
-    .filter((x) => x.s < 3)
-    .sort((a, b) => a.s - b.s || a.i - b.i)
-    .slice(0, limit)
-    .map((x) => x.item);
+/** Puts a choice in. A folder that is to be looked into stays open: no quote and no space behind it. */
+export function complete(text: string, caret: number, t: Trigger, value: string, into = false): { text: string; caret: number } {
+  const whole = t.kind === 'command' ? '/' + value : mention(value);
+  const put = into ? whole.replace(/"$/, '') : whole + ' ';
+  const after = text.slice(caret).replace(/^"/, '');
+  const rest = into ? after : after.replace(/^ /, '');
+  return { text: text.slice(0, t.from) + put + rest, caret: t.from + put.length };
 }

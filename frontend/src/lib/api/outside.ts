@@ -49,6 +49,12 @@ export const pickFolder = (): ((start: string) => Promise<string>) | undefined =
   return pick ? async (start) => String((await pick(start)) ?? '') : undefined;
 };
 
+/** The system's file dialog, or undefined where there is none (a browser). */
+export const pickFiles = (): ((start: string) => Promise<string[]>) | undefined => {
+  const pick = app()?.PickFiles;
+  return pick ? async (start) => ((await pick(start)) as string[] | null) ?? [] : undefined;
+};
+
 export function showWindow(): void {
   void app()?.Show?.();
 }

@@ -4,7 +4,7 @@ import { needsYou } from '../agents/tree';
 import type { Client, Status } from '../api/client';
 import { DISCONNECTED, ApiError, reason } from '../api/errors';
 import { showWindow } from '../api/outside';
-import type { ApprovalCard, ChatSummary, Harness, HostInfo, Raise, Session, Settings, Terminal } from '../api/types.gen';
+import type { ApprovalCard, Attachment, ChatSummary, Harness, HostInfo, Raise, Session, Settings, Terminal } from '../api/types.gen';
 import { createChat, type ChatStore } from './chat.svelte';
 import { createClock, type Clock } from './clock.svelte';
 import { createList, createValue } from './list.svelte';
@@ -23,6 +23,7 @@ export type Dialog =
 
 const WINDOW_KEY = 'window';
 const DRAFTS_KEY = 'drafts';
+const ATTACHED_KEY = 'attached';
 
 /** All the state of one window, made once and handed down by context. */
 export class App {
@@ -43,6 +44,8 @@ export class App {
   /** The chat whose composer gets the focus once it is shown. */
   focusOn = $state.raw('');
   drafts = $state<Record<string, string>>({});
+  /** What is attached to the drafts; the host keeps it. */
+  attached = $state<Record<string, Attachment[]>>({});
   readonly agents: Agent[] = $derived.by(() => agentRows(this.sessions.items, this.chats.items, this.approvals.items));
   readonly needing: Agent[] = $derived.by(() => this.agents.filter(needsYou));
   readonly prefs: Preferences = $derived.by(() => preferences(this.settings.value));
@@ -215,11 +218,14 @@ export class App {
         return null;
       }
     };
-    const [win, drafts] = await Promise.all([get(WINDOW_KEY), get(DRAFTS_KEY)]);
+    const [win, drafts, attached] = await Promise.all([get(WINDOW_KEY), get(DRAFTS_KEY), get(ATTACHED_KEY)]);
     const kept = restored(win);
     if (kept) this.win.restore(kept);
     if (drafts && typeof drafts === 'object') {
       for (const [k, v] of Object.entries(drafts)) if (typeof v === 'string' && !(k in this.drafts)) this.drafts[k] = v;
+    }
+    if (attached && typeof attached === 'object') {
+      for (const [k, v] of Object.entries(attached)) if (Array.isArray(v) && !(k in this.attached)) this.attached[k] = v.filter((a) => typeof a?.path === 'string' && typeof a?.name === 'string' && typeof a?.kind === 'string');
     }
     this.restored = true;
   }
@@ -232,7 +238,10 @@ export class App {
 
   keepDrafts(): void {
     const value = Object.fromEntries(Object.entries($state.snapshot(this.drafts)).filter(([, v]) => v));
-    if (this.restored) this.save(DRAFTS_KEY, value);
+    const files = Object.fromEntries(Object.entries($state.snapshot(this.attached)).filter(([, v]) => v.length));
+    if (!this.restored) return;
+    this.save(DRAFTS_KEY, value);
+    this.save(ATTACHED_KEY, files);
   }
 
   private save(key: string, value: unknown): void {

@@ -19,6 +19,8 @@ export interface Preferences {
   notifyFailed: boolean;
   notifyText: boolean;
   notifySound: boolean;
+  /** The key that sends a message; the other one makes a new line. */
+  sendWith: 'enter' | 'ctrlEnter';
 }
 
 /** Where each one is in settings.json. */
@@ -39,6 +41,7 @@ export const PATHS: { readonly [K in keyof Preferences]: string } = {
   notifyFailed: 'notifications.failed',
   notifyText: 'notifications.showText',
   notifySound: 'notifications.sound',
+  sendWith: 'chats.sendWith',
 };
 
 export function valueAt(values: unknown, path: string): unknown {
@@ -73,6 +76,7 @@ export function preferences(settings: Settings | null): Preferences {
     notifyFailed: yes(at('notifyFailed'), true),
     notifyText: yes(at('notifyText'), false),
     notifySound: yes(at('notifySound'), false),
+    sendWith: at('sendWith') === 'ctrlEnter' ? 'ctrlEnter' : 'enter',
   };
 }
 
