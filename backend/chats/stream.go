@@ -96,13 +96,18 @@ func (c *chat) settle(l *line) {
 	c.publish(eventRow, shown(row))
 }
 
-// save stores the streaming rows as provisional ones, without waiting. A very
-// long text is written anew only when it grew by a fifth: the cost of storing it
-// while it streams stays in proportion to its length.
+// save stores the streaming rows as provisional ones, without waiting: each time
+// what it costs to store them stays in proportion to what was added.
 func (c *chat) save() {
 	id, rows := c.id, c.unsaved(false)
 	if len(rows) > 0 {
 		_ = c.m.o.Store.Send(func(tx *store.Tx) error { return tx.PutRows(id, rows...) }, nil)
+	}
+	for _, l := range c.tl.lines {
+		if l.unsaved && len(l.buf) <= 256<<10 { // its time comes, also when nothing is added
+			c.deadline(dlSave, l.savedAt.Add(4*c.m.o.SaveEvery))
+			return
+		}
 	}
 }
 
@@ -116,14 +121,27 @@ func (c *chat) saveNow(ctx context.Context) error {
 }
 
 func (c *chat) unsaved(all bool) (rows []model.Row) {
+	now := c.now()
 	for _, l := range c.ordered() {
-		if !l.unsaved || (!all && len(l.buf) > 256<<10 && len(l.buf) < l.saved*6/5) {
+		if !l.unsaved || !all && !l.worthSaving(now, c.m.o.SaveEvery) {
 			continue
 		}
 		rows = append(rows, l.full())
-		l.unsaved, l.saved = false, len(l.buf)
+		l.unsaved, l.saved, l.savedAt = false, len(l.buf), now
 	}
 	return rows
+}
+
+// worthSaving says whether a streaming row is stored anew: a short one each time,
+// one beyond 16 KiB every fourth time, a very long one when it grew by a fifth.
+func (l *line) worthSaving(now time.Time, every time.Duration) bool {
+	switch {
+	case len(l.buf) > 256<<10:
+		return len(l.buf) >= l.saved*6/5
+	case len(l.buf) > 16<<10:
+		return now.Sub(l.savedAt) >= 4*every
+	}
+	return true
 }
 
 // ordered are the lines in the order of their places.

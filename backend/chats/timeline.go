@@ -22,6 +22,7 @@ type line struct {
 	dirty     bool // something is unpublished
 	unsaved   bool // something is not stored
 	saved     int  // bytes of buf that were stored last
+	savedAt   time.Time
 	last      time.Time
 }
 

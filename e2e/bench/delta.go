@@ -166,6 +166,9 @@ type counter struct {
 	started   time.Time     // of the newest text, by the agent's clock
 	took      time.Duration // from there to its first words
 	snapshots int
+	// heard, if set, gets every new text with when its row began, by the agent's
+	// clock.
+	heard func(began time.Time, text string)
 }
 
 func (c *counter) snapshot(json.RawMessage) {
@@ -224,6 +227,9 @@ func (c *counter) add(id string, at int, text string) {
 		return
 	}
 	c.text[id] += len(text)
+	if c.heard != nil {
+		c.heard(c.started, text)
+	}
 	all := c.rest + text
 	for {
 		word, rest, ok := strings.Cut(all, " ")

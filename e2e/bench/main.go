@@ -41,7 +41,7 @@ func run(only string, runs int, full bool, seed uint64) int {
 	defer lab.Close()
 	all := []measure{
 		{"start", measureStart}, {"memory", measureMemory}, {"idle", measureIdle}, {"registry", measureRegistry},
-		{"delta", measureDelta}, {"paint", measurePaint}, {"terminal", measureTerminal}, {"tree", measureTree},
+		{"delta", measureDelta}, {"chats", measureChats}, {"paint", measurePaint}, {"terminal", measureTerminal}, {"tree", measureTree},
 	}
 	var figures []Figure
 	for _, m := range all {
