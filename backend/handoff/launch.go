@@ -43,7 +43,7 @@ func (m *Manager) launch(ctx context.Context, rel chats.Released, r Request, cmd
 		res.TerminalID = place.TerminalID
 		f.launched = m.report(pid)
 	}
-	if m.o.crash("release:launched") != nil {
+	if m.o.crash(r.ChatID, "release:launched") != nil {
 		return res, errCrash
 	}
 	if err := m.o.Chats.SetHand(ctx, r.ChatID, f.hand); err != nil {

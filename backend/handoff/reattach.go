@@ -23,7 +23,7 @@ func (s *sentry) reattach(ctx context.Context) bool {
 	}
 	defer done()
 	m, id := s.m, s.w.chatID
-	crashed := func(step string) bool { return m.o.crash("reattach:"+step) != nil }
+	crashed := func(step string) bool { return m.o.crash(id, "reattach:"+step) != nil }
 	s.stopMirror()
 	note := ""
 	if !s.seen && (s.launch.id.Pid != 0 || s.launch.err != nil || s.waiting) {
@@ -106,6 +106,7 @@ func (s *sentry) take(ctx context.Context, force bool) (err error, back bool) {
 	case !target.Alive() && s.launch.id.Alive():
 		target = s.launch.id // our own launch, before it opened the session
 	}
+	_ = s.m.o.crash(s.w.chatID, "take:asking")
 	if err := s.requestExit(ctx, target); err != nil {
 		return err, false
 	}

@@ -103,7 +103,10 @@ func (m *Manager) release(ctx context.Context, h agent.Harness, r Request, begun
 	}
 	defer done()
 	var tree []processes.Identity
-	l := chats.Letting{When: r.When, Hand: model.Hand{State: model.HandReleasing, Since: now()}, Begun: begun, About: func(pid int) { tree = treeOf(pid) }}
+	l := chats.Letting{When: r.When, Hand: model.Hand{State: model.HandReleasing, Since: now()}, Begun: begun, About: func(pid int) {
+		tree = treeOf(pid)
+		_ = m.o.crash(r.ChatID, "release:letting")
+	}}
 	if r.When == chats.WhenAfterTurn {
 		l.Waiting = m.pending(r)
 	}
@@ -117,14 +120,14 @@ func (m *Manager) release(ctx context.Context, h agent.Harness, r Request, begun
 		}
 		return res, err
 	}
-	if m.o.crash("release:closed") != nil {
+	if m.o.crash(r.ChatID, "release:closed") != nil {
 		return res, errCrash
 	}
 	if err := m.endAll(ctx, tree); err != nil {
 		m.back(ctx, rel, err)
 		return res, err
 	}
-	if m.o.crash("release:gone") != nil {
+	if m.o.crash(r.ChatID, "release:gone") != nil {
 		return res, errCrash
 	}
 	// What the agent wrote last is read now, and nothing may come after it.
@@ -146,7 +149,7 @@ func (m *Manager) release(ctx context.Context, h agent.Harness, r Request, begun
 		m.back(ctx, rel, err)
 		return res, err
 	}
-	if m.o.crash("release:still") != nil {
+	if m.o.crash(r.ChatID, "release:still") != nil {
 		return res, errCrash
 	}
 	m.giveUp(ctx, w)

@@ -34,6 +34,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "rehearsal" {
 		os.Exit(program.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr, os.Getenv, ""))
 	}
+	switch os.Getenv(roleEnv) {
+	case "host":
+		os.Exit(hostRole())
+	case "window":
+		os.Exit(windowRole())
+	}
 	if os.Getenv("SCRIBE_MODE") != "" {
 		os.Exit(scribeMain())
 	}

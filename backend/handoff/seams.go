@@ -71,8 +71,9 @@ type Options struct {
 	// long each signal may take to end a process (3 s).
 	OwnerWithin, StillFor, GoneWithin time.Duration
 
-	// crash is for tests: an error ends the work at this step as a kill would.
-	crash func(step string) error
+	// crash is for tests: an error ends the work of a chat at this step as a kill
+	// would.
+	crash func(chatID, step string) error
 }
 
 func (o *Options) defaults() {
@@ -91,7 +92,7 @@ func (o *Options) defaults() {
 		o.PlaceOf = func(int) model.Place { return model.Place{Kind: "external", External: true} }
 	}
 	if o.crash == nil {
-		o.crash = func(string) error { return nil }
+		o.crash = func(string, string) error { return nil }
 	}
 }
 

@@ -62,7 +62,7 @@ func (s *stage) open() {
 	s.m = New(Options{Chats: s.chats, Store: st, Harnesses: s.p, Tabs: s.tabs, Exits: s.exits,
 		Watch: func(d string) Watch { return s.p.watcher.Watch(d) }, RunDir: s.dir, LockDir: filepath.Join(s.dir, "locks"),
 		Holder: "host-" + s.Name(), StillFor: 50 * time.Millisecond,
-		crash: func(step string) error {
+		crash: func(_, step string) error {
 			if s.crash != nil {
 				return s.crash(step)
 			}

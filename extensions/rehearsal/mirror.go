@@ -111,7 +111,11 @@ func (m *mirror) read() error {
 	if !m.begun {
 		m.begun = true
 		thread, _ := wire.Thread(m.all)
-		for _, r := range thread[m.skip(thread):] {
+		skip := m.skip(thread)
+		for _, r := range thread[:skip] {
+			m.track(r) // what the host has open may end without another record
+		}
+		for _, r := range thread[skip:] {
 			m.publish(r)
 		}
 		return nil
@@ -137,15 +141,22 @@ func (m *mirror) skip(thread []wire.Record) int {
 }
 
 func (m *mirror) publish(r wire.Record) {
+	if it, ok := m.track(r); ok {
+		m.sink.Item(it)
+	}
+}
+
+// track turns a record into a row and remembers the open ones.
+func (m *mirror) track(r wire.Record) (agent.Item, bool) {
 	if r.Block == nil || r.Block.ID == "" {
-		return
+		return agent.Item{}, false
 	}
 	it := row(*r.Block)
 	m.open = slices.DeleteFunc(m.open, func(o agent.Item) bool { return o.ID == it.ID })
 	if it.Open() {
 		m.open = append(m.open, it)
 	}
-	m.sink.Item(it)
+	return it, true
 }
 
 // state reports who acts, and closes what a killed writer left open.
