@@ -38,6 +38,8 @@ func (s *session) result(data []byte) {
 	switch {
 	case own != nil && (prompt == nil || !prompt.started || m.Origin.Kind == "task-notification"):
 		s.endOwn(own, s.outcome(&m, own)) // began before the prompt and ends before it
+	case prompt != nil && !prompt.started && m.Origin.Kind == "task-notification":
+		// The program first took note of a sub-agent; what was asked comes after it.
 	case prompt != nil:
 		if own != nil { // only a sub-agent was heard of between the turns
 			s.endOwn(own, agent.TurnEnd{Outcome: agent.OutcomeCompleted})

@@ -55,7 +55,7 @@ func (r *Recorder) checkReplace(w *row, it agent.Item) {
 	was := w.item
 	switch {
 	case w.ended:
-		r.violate(RuleAfterEnd, "item %s of an ended turn was touched", it.ID)
+		r.violate(RuleAfterEnd, "item %s of an ended turn was touched (%s %s %q)", it.ID, it.Type, it.State, short(grown(it)))
 	case was.Type != it.Type:
 		r.violate(RuleRows, "item %s changed its type from %s to %s", it.ID, was.Type, it.Type)
 	case was.ParentID != it.ParentID:
@@ -66,6 +66,9 @@ func (r *Recorder) checkReplace(w *row, it agent.Item) {
 		r.violate(RuleRows, "invalid_transition: item %s was closed and is open again", it.ID)
 	case was.State != "" && !was.State.Open() && was.State != it.State:
 		r.violate(RuleRows, "invalid_transition: item %s went from %s to %s", it.ID, was.State, it.State)
+	}
+	if takenBack(it) {
+		return
 	}
 	if w.chunks > 0 && !strings.HasPrefix(grown(it), w.text.String()) {
 		r.violate(RuleAppends, "item %s: the whole text %q does not begin with what was appended, %q", it.ID, short(grown(it)), short(w.text.String()))
