@@ -13,6 +13,7 @@ import (
 const readBytes = 128 << 10
 
 func (h *Host) bindComposer() {
+	h.bindChanges()
 	s := h.server
 	api.HandleConcurrent(s, "files.find", func(ctx context.Context, _ *api.Caller, r api.FilesRequest) (api.FilesResult, error) {
 		if r.Dirs {

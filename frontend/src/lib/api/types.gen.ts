@@ -188,6 +188,42 @@ export interface CatalogResult {
   catalog?: Catalog;
 }
 
+export interface ChangePiece {
+  itemId: string;
+  turn: number;
+  at: number;
+  title?: string;
+  diff?: string;
+  cut?: number;
+  field?: string;
+  why?: string;
+}
+
+export interface ChangedFile {
+  path: string;
+  rel?: string;
+  created?: boolean;
+  added: number;
+  removed: number;
+  unknown?: boolean;
+  pieces: number;
+  turns: number[] | null;
+}
+
+export interface Changes {
+  cwd: string;
+  files: ChangedFile[] | null;
+  added: number;
+  removed: number;
+  total: number;
+  limited?: boolean;
+}
+
+export interface ChangesRequest {
+  chatId: string;
+  turn?: number;
+}
+
 export interface Chat {
   id: string;
   title: string;
@@ -365,6 +401,18 @@ export interface Diagnostic {
   at: number;
 }
 
+export interface DiffRequest {
+  chatId: string;
+  turn?: number;
+  path: string;
+  cursor?: string;
+}
+
+export interface DiffResult {
+  pieces: ChangePiece[] | null;
+  next?: string;
+}
+
 export interface DoctorCheck {
   id: string;
   title: string;
@@ -472,6 +520,50 @@ export interface FocusResult {
   terminalId?: string;
   chatId?: string;
   why?: string;
+}
+
+export interface GitDiff {
+  diff: string;
+  next?: number;
+  size: number;
+  why?: string;
+}
+
+export interface GitDiffRequest {
+  chatId: string;
+  path: string;
+  from?: string;
+  kind?: string;
+  offset?: number;
+}
+
+export interface GitFile {
+  path: string;
+  from?: string;
+  kind: string;
+  staged?: boolean;
+  unstaged?: boolean;
+  added: number;
+  removed: number;
+  binary?: boolean;
+}
+
+export interface GitRequest {
+  chatId: string;
+}
+
+export interface GitStatus {
+  repo: boolean;
+  why?: string;
+  fix?: string;
+  root?: string;
+  branch?: string;
+  head?: string;
+  ahead?: number;
+  behind?: number;
+  files: GitFile[] | null;
+  total: number;
+  limited?: boolean;
 }
 
 export interface Goodbye {
@@ -1484,6 +1576,11 @@ export interface Methods {
   'chats.restartServer': { params: ChatRef; result: StopResult };
   'chats.usage': { params: ChatRef; result: ChatUsage };
   'prompts.history': { params: PromptsRequest; result: Prompts };
+  'changes.turn': { params: ChangesRequest; result: Changes };
+  'changes.chat': { params: ChangesRequest; result: Changes };
+  'changes.diff': { params: DiffRequest; result: DiffResult };
+  'changes.git': { params: GitRequest; result: GitStatus };
+  'changes.gitDiff': { params: GitDiffRequest; result: GitDiff };
   'chats.set': { params: ChatSetting; result: SettingResult };
   'chats.queue': { params: QueueEdit; result: QueueResult };
   'chats.rewind': { params: RewindRequest; result: None };
