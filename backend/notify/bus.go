@@ -14,7 +14,7 @@ import (
 const (
 	busName  = "org.freedesktop.Notifications"
 	busPath  = dbus.ObjectPath("/org/freedesktop/Notifications")
-	desktopE = "whippletree"
+	desktopE = "whippletree-desktop"
 	appName  = "Whippletree"
 )
 
@@ -97,6 +97,19 @@ func (b *Bus) Close(ctx context.Context, key string) error {
 		return fmt.Errorf("the desktop did not take a notification back: %w", err)
 	}
 	return nil
+}
+
+// Badge tells the docks that know launcher entries (Ubuntu's dock, KDE's task
+// bar, Plank); others do not listen.
+func (b *Bus) Badge(ctx context.Context, n int) error {
+	conn, err := b.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return conn.Emit("/com/canonical/unity/launcherentry/whippletree", "com.canonical.Unity.LauncherEntry.Update",
+		"application://"+desktopE+".desktop", map[string]dbus.Variant{
+			"count": dbus.MakeVariant(int64(n)), "count-visible": dbus.MakeVariant(n > 0),
+		})
 }
 
 // End closes the connection.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/godbus/dbus/v5"
 	"go.uber.org/goleak"
 
 	"github.com/whippletree-app/whippletree/e2e/display"
@@ -123,6 +124,35 @@ func TestBus(t *testing.T) {
 	}
 	if len(s.Closed) != 0 {
 		t.Error("a note that the person closed was closed again")
+	}
+}
+
+// The number of the launcher is a signal that a dock listens to.
+func TestBadge(t *testing.T) {
+	address := privateBus(t)
+	serve(t, address)
+	dock, err := dbus.Connect(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dock.Close()
+	if err := dock.AddMatchSignal(dbus.WithMatchInterface("com.canonical.Unity.LauncherEntry")); err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan *dbus.Signal, 4)
+	dock.Signal(heard)
+	b := NewBus(address, nil)
+	defer b.End()
+	if err := b.Badge(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	s := next(t, heard, "the badge")
+	for s.Name != "com.canonical.Unity.LauncherEntry.Update" { // NameAcquired comes first
+		s = next(t, heard, "the badge")
+	}
+	props, _ := s.Body[1].(map[string]dbus.Variant)
+	if s.Body[0] != "application://whippletree-desktop.desktop" || props["count"].Value() != int64(3) || props["count-visible"].Value() != true {
+		t.Errorf("%+v", s.Body)
 	}
 }
 

@@ -57,6 +57,8 @@ type Note struct {
 type Desktop interface {
 	Show(ctx context.Context, key string, n Note) error
 	Close(ctx context.Context, key string) error
+	// Badge puts a number on the app's launcher, 0 for none.
+	Badge(ctx context.Context, n int) error
 }
 
 // NeedsYou is the Open of a note that stands for several agents.
@@ -92,8 +94,9 @@ type Center struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
-	// shown is owned by the goroutine of run.
+	// Owned by the goroutine of run: what is shown, and the badge's number.
 	shown map[string]Note
+	badge int
 }
 
 type entry struct {
@@ -233,9 +236,9 @@ func (c *Center) run() {
 			return
 		}
 		c.mu.Lock()
-		wanted := c.wanted()
+		wanted, needing := c.wanted(), c.needing()
 		c.mu.Unlock()
-		c.bring(wanted)
+		c.bring(wanted, needing)
 	}
 }
 
@@ -246,10 +249,13 @@ func (c *Center) takeBack() {
 	for key := range c.shown {
 		_ = c.desktop.Close(ctx, key)
 	}
+	if c.badge != 0 {
+		_ = c.desktop.Badge(ctx, 0)
+	}
 }
 
 // bring makes the desktop show exactly what is wanted.
-func (c *Center) bring(wanted map[string]Note) {
+func (c *Center) bring(wanted map[string]Note, needing int) {
 	call := func(do func(context.Context) error) {
 		ctx, cancel := context.WithTimeout(c.ctx, callLimit)
 		defer cancel()
@@ -270,6 +276,22 @@ func (c *Center) bring(wanted map[string]Note) {
 		c.shown[key] = n
 		call(func(ctx context.Context) error { return c.desktop.Show(ctx, key, n) })
 	}
+	if c.badge != needing {
+		c.badge = needing
+		call(func(ctx context.Context) error { return c.desktop.Badge(ctx, needing) })
+	}
+}
+
+// needing counts the agents that wait or failed, seen or not: the number of the
+// window's title. c.mu is held.
+func (c *Center) needing() int {
+	n := 0
+	for _, e := range c.subjects {
+		if c.settings.Enabled && (e.Kind == Waiting || e.Kind == Failed) {
+			n++
+		}
+	}
+	return n
 }
 
 // wanted lists what belongs on the desktop now. c.mu is held.

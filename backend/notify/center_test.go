@@ -17,7 +17,13 @@ import (
 type recorder struct {
 	shows int
 	now   map[string]Note
+	badge int
 	err   error
+}
+
+func (r *recorder) Badge(_ context.Context, n int) error {
+	r.badge = n
+	return nil
 }
 
 func (r *recorder) Show(_ context.Context, key string, n Note) error {
@@ -68,6 +74,9 @@ func TestCaseN01_NeedsAttentionNobodyTold(t *testing.T) {
 		if len(r.now) != 1 || r.now[many].Title != "20 agents: 20 wait for you" || r.now[many].Open != NeedsYou {
 			t.Fatalf("twenty at once: %+v", r.now)
 		}
+		if r.badge != 20 {
+			t.Errorf("the badge says %d", r.badge)
+		}
 		if r.shows > 10 {
 			t.Errorf("%d notes were sent for twenty requests within a second", r.shows)
 		}
@@ -77,8 +86,8 @@ func TestCaseN01_NeedsAttentionNobodyTold(t *testing.T) {
 			c.Set(s)
 		}
 		settle()
-		if r.now[many].Title != "15 agents: 15 wait for you" {
-			t.Errorf("five were answered: %+v", r.now)
+		if r.now[many].Title != "15 agents: 15 wait for you" || r.badge != 15 {
+			t.Errorf("five were answered: %+v, badge %d", r.now, r.badge)
 		}
 		for i := 5; i < 19; i++ {
 			c.Remove(fmt.Sprintf("session:x/%d", i))
@@ -157,7 +166,7 @@ func TestWhatWasSoAtTheStartIsNotTold(t *testing.T) {
 		time.Sleep(2 * gather)
 		synctest.Wait()
 		c.Close()
-		if r.shows != 1 || len(r.now) != 0 {
+		if r.shows != 1 || len(r.now) != 0 || r.badge != 0 {
 			t.Errorf("the end leaves %v", r.now)
 		}
 	})
