@@ -97,6 +97,20 @@ type ApprovalAnswer struct {
 	Canceled bool                      `json:"canceled,omitempty"`
 }
 
+// AnsweredElsewhere is the cause with which a provider cancels the context of an
+// Approval call whose request an agent's own server took an answer for from
+// somebody else: a terminal that is attached to it, proved, or nobody knows who.
+type AnsweredElsewhere struct {
+	Terminal bool
+}
+
+func (a *AnsweredElsewhere) Error() string {
+	if a.Terminal {
+		return "answered in the agent's terminal"
+	}
+	return "answered by somebody else"
+}
+
 // QuestionAnswer holds the chosen option ids, or Other text, or Skipped.
 type QuestionAnswer struct {
 	OptionIDs []string `json:"optionIds,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -210,8 +211,9 @@ func (c *chat) unconfirm(now time.Time) {
 }
 
 // unask withdraws a request whose asker is gone, unless the answer has won: then
-// it is returned to be delivered.
-func (c *chat) unask(w *asker) agent.ApprovalAnswer {
+// it is returned to be delivered. One that was answered elsewhere is shown as
+// such; where nobody knows by whom, the turn is stopped.
+func (c *chat) unask(w *asker, elsewhere *agent.AnsweredElsewhere) agent.ApprovalAnswer {
 	select {
 	case ans := <-w.answer:
 		return ans
@@ -225,12 +227,29 @@ func (c *chat) unask(w *asker) agent.ApprovalAnswer {
 		}
 		a.askers = slices.Delete(a.askers, i, i+1)
 		if len(a.askers) == 0 && a.card.State == model.CardOpen {
-			c.drop(a, model.CardWithdrawn)
+			state := model.CardWithdrawn
+			if elsewhere != nil {
+				state = model.CardAnsweredElsewhere
+			}
+			c.drop(a, state)
 			c.refresh()
+			if elsewhere != nil && !elsewhere.Terminal {
+				c.answeredByNobody(a)
+			}
 		}
 		break
 	}
 	return agent.ApprovalAnswer{Canceled: true}
+}
+
+// answeredByNobody stops a turn in which the agent's server took an answer that no
+// person of ours and no attached terminal gave.
+func (c *chat) answeredByNobody(a *ask) {
+	c.putRows([]model.Row{c.addRow(agent.Item{
+		ID: "elsewhere-" + a.card.ID + "-" + strconv.FormatInt(a.card.Revision, 10), Type: agent.ItemNotice, Level: agent.LevelWarning, At: c.wall(),
+		Text: "“" + a.card.Title + "” was answered by somebody else, and it is not known by whom. The turn is stopped.",
+	})})
+	c.stop(true)
 }
 
 // withdrawAll ends every card with its turn.

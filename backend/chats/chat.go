@@ -72,8 +72,9 @@ type extra struct {
 	// ToldTitle is the one that the agent's own session was given.
 	ToldTitle string `json:"toldTitle,omitempty"`
 	// The model and mode of the chat that the agent has offered at some time.
-	OfferedModel string `json:"offeredModel,omitempty"`
-	OfferedMode  string `json:"offeredMode,omitempty"`
+	OfferedModel    string `json:"offeredModel,omitempty"`
+	OfferedMode     string `json:"offeredMode,omitempty"`
+	OfferedThinking string `json:"offeredThinking,omitempty"`
 	// OfferedFeatures are those of the chat's features that it has offered as they
 	// are set.
 	OfferedFeatures map[string]bool `json:"offeredFeatures,omitempty"`

@@ -2,6 +2,7 @@ package chats
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -59,7 +60,9 @@ func (f *feed) Approval(ctx context.Context, a agent.Approval) agent.ApprovalAns
 	// The answer may have won in this very moment: then the card already says
 	// "sent" and the agent must get it.
 	settled := make(chan agent.ApprovalAnswer, 1)
-	f.c.post(msg{kind: msgCall, fn: func() { settled <- f.c.unask(w) }})
+	var elsewhere *agent.AnsweredElsewhere
+	errors.As(context.Cause(ctx), &elsewhere)
+	f.c.post(msg{kind: msgCall, fn: func() { settled <- f.c.unask(w, elsewhere) }})
 	select {
 	case ans := <-settled:
 		return ans

@@ -21,6 +21,9 @@ func (c *chat) offered(k agent.Catalog) {
 	if hasMode(k, c.rec.Mode) {
 		c.extra.OfferedMode = c.rec.Mode
 	}
+	if list := thinkingOf(k, c.rec.Model); hasThinking(list, c.rec.Thinking) {
+		c.extra.OfferedThinking = c.rec.Thinking
+	}
 	for id, v := range c.rec.Features {
 		if takesFeature(k, id, v) && !c.extra.OfferedFeatures[id] {
 			f := maps.Clone(c.extra.OfferedFeatures)
@@ -31,7 +34,7 @@ func (c *chat) offered(k agent.Catalog) {
 			c.extra.OfferedFeatures, changed = f, true
 		}
 	}
-	if changed || c.extra.OfferedModel != before.OfferedModel || c.extra.OfferedMode != before.OfferedMode {
+	if changed || c.extra.OfferedModel != before.OfferedModel || c.extra.OfferedMode != before.OfferedMode || c.extra.OfferedThinking != before.OfferedThinking {
 		c.saveRecord()
 	}
 }
@@ -56,6 +59,10 @@ func (c *chat) fallBack() {
 			text += " "
 		}
 		text += "The mode " + m + " is not offered any more; the agent asks first."
+	}
+	if t, list := c.rec.Thinking, thinkingOf(known, c.rec.Model); t != "" && t == c.extra.OfferedThinking && len(list) > 0 && !hasThinking(list, t) {
+		c.rec.Thinking = ""
+		text = strings.TrimSpace(text + " Thinking as " + t + " is not offered any more; the agent's own choice is used.")
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.rec.Features)) {
 		if c.extra.OfferedFeatures[id] && len(known.Features) > 0 && !takesFeature(known, id, c.rec.Features[id]) {
@@ -86,6 +93,20 @@ func takesFeature(k agent.Catalog, id string, value json.RawMessage) bool {
 	}
 	var choice string
 	return json.Unmarshal(value, &choice) == nil && slices.ContainsFunc(f.Choices, func(o agent.QuestionOption) bool { return o.ID == choice })
+}
+
+// thinkingOf is what a model offers: the chat's, or the agent's own choice.
+func thinkingOf(k agent.Catalog, id string) []agent.Thinking {
+	for _, m := range k.Models {
+		if m.ID == id || id == "" && m.Default {
+			return m.Thinking
+		}
+	}
+	return nil
+}
+
+func hasThinking(list []agent.Thinking, id string) bool {
+	return slices.ContainsFunc(list, func(t agent.Thinking) bool { return t.ID == id })
 }
 
 func hasModel(k agent.Catalog, id string) bool {

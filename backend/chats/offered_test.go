@@ -1,9 +1,12 @@
 package chats
 
 import (
+	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 )
@@ -78,4 +81,97 @@ func TestAModelThatWasNeverListedIsLeftAlone(t *testing.T) {
 	}
 	sc.done()
 	s.ends(id, 1)
+}
+
+// The same for how deep it thinks and for its own settings.
+func TestThinkingAndFeaturesFallBackToo(t *testing.T) {
+	var mu sync.Mutex
+	offer := func(deep, slow bool) agent.Catalog {
+		k := agent.Catalog{Models: []agent.Model{{ID: "m1", Default: true, Thinking: []agent.Thinking{{ID: "brief"}}}},
+			Features: []agent.Feature{{ID: "search", Kind: "toggle"}, {ID: "speed", Kind: "select", Choices: []agent.QuestionOption{{ID: "fast"}}}}}
+		if deep {
+			k.Models[0].Thinking = append(k.Models[0].Thinking, agent.Thinking{ID: "deep"})
+		}
+		if slow {
+			k.Features[1].Choices = append(k.Features[1].Choices, agent.QuestionOption{ID: "slow"})
+		}
+		return k
+	}
+	known := offer(true, true)
+	s := newStage(t, func(o *Options) {
+		o.IdleAfter = 20 * time.Millisecond
+		o.Offers = func(string, string) (agent.Catalog, bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			return known, true
+		}
+	})
+	id := s.chat()
+	for name, v := range map[string]any{"thinking": "deep", "feature:speed": "slow", "feature:search": true, "feature:mine": 1} {
+		if _, _, err := s.m.Set(ctx, person, id, name, raw(v)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.send(id, "c1", "one")
+	sc := s.scene()
+	s.prompt(sc)
+	if sc.req.Thinking != "deep" || len(sc.req.Features) != 3 {
+		t.Fatalf("%+v", sc.req)
+	}
+	sc.done()
+	s.ends(id, 1)
+	<-sc.shut
+	mu.Lock()
+	known = offer(false, false)
+	mu.Unlock()
+	s.send(id, "c2", "two")
+	sc = s.scene()
+	s.prompt(sc)
+	if _, there := sc.req.Features["speed"]; sc.req.Thinking != "" || there || string(sc.req.Features["search"]) != "true" || string(sc.req.Features["mine"]) != "1" {
+		t.Errorf("%q %s", sc.req.Thinking, sc.req.Features)
+	}
+	told := ""
+	for _, r := range s.get(id).Items {
+		if r.Type == agent.ItemNotice {
+			told += r.Text
+		}
+	}
+	if !strings.Contains(told, "deep") || !strings.Contains(told, "speed") || strings.Contains(told, "search") {
+		t.Errorf("told was %q", told)
+	}
+	sc.done()
+	s.ends(id, 2)
+}
+
+// checking is a provider with a strict schema of its own.
+type checking struct{ *actor }
+
+func (checking) CheckOptions(options json.RawMessage) []agent.Issue {
+	if strings.Contains(string(options), "bad") {
+		return []agent.Issue{{Path: "$.options.tools[1]", Code: "invalid_string", Message: "is bad"}}
+	}
+	return nil
+}
+
+type checked struct{ *actor }
+
+func (c checked) Harness(id string) (agent.Harness, bool, bool) {
+	h, on, ok := c.actor.Harness(id)
+	h.Provider = checking(c)
+	return h, on, ok
+}
+
+func TestOptionsAreCheckedBeforeAChatBegins(t *testing.T) {
+	s := newStage(t, func(o *Options) { o.Harnesses = checked{o.Harnesses.(*actor)} })
+	_, err := s.m.Create(ctx, CreateRequest{Harness: "actor", Cwd: s.dir, Options: json.RawMessage(`{"tools":["good","bad"]}`)})
+	var e *Error
+	if !errors.As(err, &e) || e.Code != CodeInvalid || len(e.Issues) != 1 || e.Issues[0].Path != "$.options.tools[1]" || !strings.Contains(e.Message, "$.options.tools[1] is bad") {
+		t.Fatal(err)
+	}
+	if len(s.m.List()) != 0 {
+		t.Error("a chat was made all the same")
+	}
+	if _, err := s.m.Create(ctx, CreateRequest{Harness: "actor", Cwd: s.dir, Options: json.RawMessage(`{"tools":["good"]}`)}); err != nil {
+		t.Error(err)
+	}
 }
