@@ -2,7 +2,6 @@ package claudecode
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -125,80 +124,6 @@ func countStored(config string) (int, bool) {
 		}
 	}
 	return n, true
-}
-
-// ProjectStarts tells what the program would start by itself in a folder:
-// hooks and MCP servers that the folder brings along, and its plugins. In the
-// structured mode it starts them without asking.
-func (p *provider) ProjectStarts(_ context.Context, cwd string) ([]agent.ProjectStart, error) {
-	var list []agent.ProjectStart
-	for _, name := range []string{"settings.json", "settings.local.json"} {
-		file := filepath.Join(cwd, ".claude", name)
-		var s projectSettings
-		if err := readJSON(file, &s); err != nil {
-			list = append(list, agent.ProjectStart{Kind: "other", Name: "unreadable settings", Source: file})
-			continue
-		}
-		list = append(list, s.starts(file)...)
-	}
-	file := filepath.Join(cwd, ".mcp.json")
-	var m struct {
-		Servers map[string]struct {
-			Command string   `json:"command"`
-			Args    []string `json:"args"`
-			URL     string   `json:"url"`
-		} `json:"mcpServers"`
-	}
-	if err := readJSON(file, &m); err != nil {
-		return append(list, agent.ProjectStart{Kind: "other", Name: "unreadable MCP servers", Source: file}), nil
-	}
-	for _, name := range sortedKeys(m.Servers) {
-		s := m.Servers[name]
-		list = append(list, agent.ProjectStart{
-			Kind: "mcpServer", Name: name, Source: file,
-			Command: or(strings.TrimSpace(s.Command+" "+strings.Join(s.Args, " ")), s.URL),
-		})
-	}
-	return list, nil
-}
-
-type projectSettings struct {
-	Hooks map[string][]struct {
-		Matcher string `json:"matcher"`
-		Hooks   []struct {
-			Type    string `json:"type"`
-			Command string `json:"command"`
-			URL     string `json:"url"`
-		} `json:"hooks"`
-	} `json:"hooks"`
-	Plugins    map[string]json.RawMessage `json:"enabledPlugins"`
-	KeyHelper  string                     `json:"apiKeyHelper"`
-	StatusLine struct {
-		Command string `json:"command"`
-	} `json:"statusLine"`
-}
-
-func (s *projectSettings) starts(file string) []agent.ProjectStart {
-	var list []agent.ProjectStart
-	for _, event := range sortedKeys(s.Hooks) {
-		for _, group := range s.Hooks[event] {
-			for _, h := range group.Hooks {
-				list = append(list, agent.ProjectStart{
-					Kind: "hook", Name: strings.TrimSpace(event + " " + group.Matcher),
-					Command: or(h.Command, h.URL, h.Type), Source: file,
-				})
-			}
-		}
-	}
-	for _, name := range sortedKeys(s.Plugins) {
-		list = append(list, agent.ProjectStart{Kind: "plugin", Name: name, Source: file})
-	}
-	for name, command := range map[string]string{"apiKeyHelper": s.KeyHelper, "statusLine": s.StatusLine.Command} {
-		if command != "" {
-			list = append(list, agent.ProjectStart{Kind: "other", Name: name, Command: command, Source: file})
-		}
-	}
-	return list
 }
 
 // recognizer knows the program among processes.

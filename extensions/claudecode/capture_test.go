@@ -37,8 +37,12 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if file := os.Getenv(captureEnv); file != "" {
-		if os.Getenv(oldEnv) != "" && slices.Contains(os.Args, "--thinking-display") {
-			fmt.Fprintln(os.Stderr, "error: unknown option '--thinking-display'")
+		if told := os.Getenv(versionEnv); told != "" && slices.Contains(os.Args, "--version") {
+			fmt.Println(told + " (Claude Code)")
+			os.Exit(0)
+		}
+		if lacks := os.Getenv(oldEnv); lacks != "" && slices.Contains(os.Args, lacks) {
+			fmt.Fprintln(os.Stderr, "error: unknown option '"+lacks+"'")
 			os.Exit(1)
 		}
 		if err := tellArgv(); err != nil {
@@ -54,8 +58,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// oldEnv makes it one that lacks the newest options.
-const oldEnv = "CLAUDECODE_TEST_OLD"
+const (
+	oldEnv     = "CLAUDECODE_TEST_OLD"     // an option that it does not know
+	versionEnv = "CLAUDECODE_TEST_VERSION" // what it says of its version
+)
 
 // frame is one line of a capture: what the real program printed (out) and was
 // told (in).
@@ -250,7 +256,7 @@ func TestOlderVersionIsStartedWithoutTheNewestOptions(t *testing.T) {
 	home := t.TempDir()
 	host := &agentkit.Host{
 		Home: home, RunDir: home, CacheDir: home, DataDir: home,
-		Env: func() []string { return []string{captureEnv + "=" + capture, oldEnv + "=1"} },
+		Env: func() []string { return []string{captureEnv + "=" + capture, oldEnv + "=--thinking-display"} },
 	}
 	rec := newRecorder()
 	rec.decide = choose(optionAllow)

@@ -63,9 +63,24 @@ func (p *provider) Open(ctx context.Context, req agent.OpenRequest, events agent
 		chat, err = p.start(ctx, path, req, events, nil)
 	}
 	if err != nil {
+		// What else is wrong with it matters less than that it is too old.
+		if told, verr := p.version(ctx, path, req.Env); verr == nil && len(parseVersion(told)) > 0 {
+			if old := tooOld(told); old != nil {
+				return nil, old
+			}
+		}
 		return nil, err
 	}
 	return chat, nil
+}
+
+// tooOld says which version is needed where the given one lacks the structured
+// mode that this harness relies on.
+func tooOld(told string) error {
+	if parseVersion(told).atLeast(oldest) {
+		return nil
+	}
+	return failure(fmt.Sprintf("Claude Code %s is too old, at least %s is needed; update it: claude update", or(told, "(it does not tell its version)"), oldest))
 }
 
 // niceties are options that older versions do not have.
@@ -87,6 +102,7 @@ func (p *provider) start(ctx context.Context, path string, req agent.OpenRequest
 		return nil, err
 	}
 	l.spec.Argv[0] = path
+	l.ask = func(ctx context.Context) (string, error) { return p.version(ctx, path, req.Env) }
 	l.spec.Argv = append(l.spec.Argv, more...)
 	proc, err := p.host.StartProcess(l.spec)
 	if err != nil {
@@ -139,7 +155,8 @@ type launch struct {
 	handle  agent.Handle
 	mode    string
 	version version
-	files   []string // files and folders to be removed at the end
+	ask     func(context.Context) (string, error) // for the version, in words
+	files   []string                              // files and folders to be removed at the end
 
 	plan     plan // the task list so far
 	confined bool

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -150,9 +151,14 @@ func (s *session) handshake(ctx context.Context, req agent.OpenRequest) error {
 	if err := lenient(raw, &hello); err != nil {
 		return fmt.Errorf("the first answer of Claude Code cannot be read: %w", err)
 	}
+	if hello.Version == "" && s.launch.ask != nil { // an older one does not tell it here
+		if hello.Version, err = s.launch.ask(ctx); err != nil {
+			return fmt.Errorf("the version of Claude Code is not known: %w", err)
+		}
+	}
 	s.launch.version = parseVersion(hello.Version)
-	if !s.launch.version.atLeast(oldest) {
-		return failure(fmt.Sprintf("Claude Code %s is too old, at least %s is needed; update it: claude update", hello.Version, oldest))
+	if err := tooOld(hello.Version); err != nil {
+		return err
 	}
 	// The mode decides whether anybody is asked: believe only what is reported.
 	if hello.Mode != s.launch.mode {
@@ -182,7 +188,7 @@ func (s *session) handshake(ctx context.Context, req agent.OpenRequest) error {
 	s.events.Ready(agent.Ready{
 		Handle: s.launch.kept(), Agent: agent.AgentInfo{Name: "Claude Code", Version: hello.Version},
 		Model: settings.Model, Mode: settings.Mode, Thinking: settings.Thinking,
-		Abilities: s.launch.abilities(),
+		Abilities: s.launch.abilities(catalog),
 		Pid:       s.proc.Identity().Pid,
 	})
 	s.events.Catalog(catalog)
@@ -198,10 +204,17 @@ func (l *launch) kept() *agent.Handle {
 	return &h
 }
 
-func (l *launch) abilities() []agent.Ability {
+// abilities are what this version can do, by what it told at the handshake.
+func (l *launch) abilities(c agent.Catalog) []agent.Ability {
 	list := []agent.Ability{
 		agent.AbilityImages, agent.AbilityReasoning, agent.AbilityApprovals, agent.AbilityInterrupt,
-		agent.AbilityInputDuringTurn, agent.AbilitySteer, agent.AbilityQueue, agent.AbilityModels, agent.AbilityThinking, agent.AbilityUsage,
+		agent.AbilityInputDuringTurn, agent.AbilitySteer, agent.AbilityQueue, agent.AbilityUsage,
+	}
+	if len(c.Models) > 0 {
+		list = append(list, agent.AbilityModels)
+	}
+	if slices.ContainsFunc(c.Models, func(m agent.Model) bool { return len(m.Thinking) > 0 }) {
+		list = append(list, agent.AbilityThinking)
 	}
 	if l.confined {
 		return list
