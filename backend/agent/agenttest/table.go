@@ -67,6 +67,9 @@ func Rules() (list []Rule) {
 	for _, r := range sourceRules {
 		list = append(list, Rule{"Source", r.name, r.says})
 	}
+	for _, r := range sourceEnds {
+		list = append(list, Rule{"Source", r.name, r.says})
+	}
 	for _, r := range handoverRules {
 		list = append(list, Rule{"Handover", r.name, r.says})
 	}

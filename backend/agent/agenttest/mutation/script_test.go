@@ -267,9 +267,9 @@ func (g *stage) sing() {
 	switch {
 	case g.p.is("calls from two sides"):
 		var both sync.WaitGroup
-		for range 2 {
+		for range 8 {
 			both.Go(func() {
-				for over := time.Now().Add(100 * time.Millisecond); time.Now().Before(over); {
+				for over := time.Now().Add(300 * time.Millisecond); time.Now().Before(over); {
 					g.ev.Usage(agent.Usage{Input: 1})
 				}
 			})
