@@ -43,79 +43,200 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// Ends reads the beginnings and the ends of files. It keeps its buffer between
+// Ends reads the beginnings and the ends of files. It keeps its buffers between
 // files and is used by one goroutine. The zero value works.
 type Ends struct {
-	buf   []byte
-	split Splitter
+	head, tail []byte
+	from       int64 // offset of tail; that of head is 0
+	gap        bool  // something between them was not read
+	split      Splitter
 }
 
-// Read gives out the whole lines in the first head bytes of a file and those in
-// its last tail bytes; gap, which may be nil, is called in between when
-// something was left out. The state is where a [Tail] continues behind what was
-// given out. A line over a quarter of a megabyte is TooLong.
-func (e *Ends) Read(path string, head, tail int64, line func(Line), gap func()) (Stamp, TailState, error) {
-	f, info, err := openRegular(path)
+// maxEndLine bounds a line of the ends, in bytes; a longer one is TooLong.
+const maxEndLine = 256 << 10
+
+// Read reads the first and the last n bytes of a file, in one read each; of a
+// file that is no longer than both it reads everything. The state is where a
+// [Tail] continues behind the last whole line.
+func (e *Ends) Read(path string, n int64) (Stamp, TailState, error) {
+	f, st, err := openRaw(path)
 	if err != nil {
-		return Stamp{}, TailState{}, err
+		return st, TailState{}, err
 	}
-	defer func() { _ = f.Close() }()
-	st := Stamp{info.Size(), info.ModTime().UnixNano(), inode(info)}
+	defer f.close()
 	state := TailState{Inode: st.Inode}
-	e.split.MaxLine = 256 << 10
-	if st.Size <= head+tail {
-		e.split.Reset(0)
-		if err := e.feed(f, 0, st.Size, line); err != nil {
+	e.gap = st.Size > 2*n
+	if !e.gap {
+		n = st.Size
+	}
+	if e.head, err = f.read(e.head, 0, n); err != nil {
+		return st, state, err
+	}
+	// The byte before the end's part tells whether it begins with a whole line.
+	e.tail, e.from = e.tail[:0], int64(len(e.head))
+	if e.gap {
+		e.from = st.Size - n - 1
+		if e.tail, err = f.read(e.tail, e.from, n+1); err != nil {
 			return st, state, err
 		}
-		state.Offset = e.split.Complete()
-		state.Before = lastBytes(f, state.Offset)
-		return st, state, nil
 	}
-	e.split.Reset(0)
-	if err := e.feed(f, 0, head, line); err != nil {
-		return st, state, err
+	last, at := e.head, int64(0)
+	if e.gap {
+		last, at = e.tail, e.from
 	}
-	if gap != nil {
-		gap()
-	}
-	// The byte before the window tells whether it begins with a whole line.
-	from := st.Size - tail
-	e.split.Reset(from - 1)
-	cut := true
-	err = e.feed(f, from-1, tail+1, func(l Line) {
-		if !cut || l.Offset >= from {
-			line(l)
+	if i := int64(bytes.LastIndexByte(last, '\n')); i >= 0 {
+		state.Offset = at + i + 1
+		state.Before = bytes.Clone(last[max(0, i+1-tailBefore) : i+1])
+		if int64(len(state.Before)) == min(state.Offset, tailBefore) {
+			return st, state, nil
 		}
-		cut = false
-	})
-	if err != nil {
-		return st, state, err
-	}
-	state.Offset = e.split.Complete()
-	if state.Offset < from { // the last line is unfinished and longer than the window
-		state.Offset, err = lineStart(f, from)
+	} else if e.gap { // the last line is unfinished and longer than what was read
+		if state.Offset, err = lineStart(f, at); err != nil {
+			return st, state, err
+		}
 	}
 	state.Before = lastBytes(f, state.Offset)
-	return st, state, err
+	return st, state, nil
 }
 
-func (e *Ends) feed(f *os.File, at, n int64, line func(Line)) error {
-	if int64(cap(e.buf)) < min(n, 64<<10) {
-		e.buf = make([]byte, min(n, 64<<10))
-	}
-	for n > 0 {
-		k, err := f.ReadAt(e.buf[:min(n, int64(cap(e.buf)))], at)
-		e.split.Feed(e.buf[:k], line)
-		at, n = at+int64(k), n-int64(k)
-		if errors.Is(err, io.EOF) || err == nil && k == 0 {
-			return nil
+// Gap reports whether a part of the file was not read.
+func (e *Ends) Gap() bool { return e.gap }
+
+// First gives out the whole lines of the beginning until yield returns false, and
+// returns where it stopped.
+func (e *Ends) First(yield func(Line) bool) (end int64) {
+	data, at := e.head, int64(0)
+	for more := true; more && len(data) > 0; {
+		i := bytes.IndexByte(data, '\n')
+		if i < 0 {
+			break
 		}
-		if err != nil {
+		e.split.MaxLine = maxEndLine
+		e.split.Reset(at)
+		e.split.Feed(data[:i+1], func(l Line) { more = yield(l) && more })
+		data, at = data[i+1:], at+int64(i)+1
+	}
+	return at
+}
+
+// Last gives out the whole lines that begin in the last n bytes that were read,
+// none before the offset after. It reports whether more were read.
+func (e *Ends) Last(n, after int64, yield func(Line)) (more bool) {
+	data, at := e.tail, e.from
+	if !e.gap {
+		data, at = e.head, 0
+	}
+	if skip := int64(len(data)) - n; skip > 0 {
+		i := bytes.IndexByte(data[skip-1:], '\n')
+		if i < 0 {
+			return true
+		}
+		skip += int64(i)
+		data, at, more = data[skip:], at+skip, true
+	} else if e.gap { // cut at the first whole line
+		i := int64(bytes.IndexByte(data, '\n'))
+		if i < 0 {
+			return false
+		}
+		data, at = data[i+1:], at+i+1
+	}
+	if at < after {
+		data, at, more = data[min(after-at, int64(len(data))):], after, false
+	}
+	e.split.MaxLine = maxEndLine
+	e.split.Reset(at)
+	e.split.Feed(data, yield)
+	return more
+}
+
+// Beginning gives out the whole lines of both ends that begin with a text.
+func (e *Ends) Beginning(text string, yield func(Line)) {
+	for _, part := range []struct {
+		data []byte
+		at   int64
+	}{{e.head, 0}, {e.tail, e.from}} {
+		data, at := part.data, part.at
+		for first := at > 0; len(data) > 0; first = false { // the first one of the end is cut
+			i := bytes.IndexByte(data, '\n')
+			if i < 0 {
+				break
+			}
+			if !first && len(data) > len(text) && string(data[:len(text)]) == text {
+				e.split.MaxLine = maxEndLine
+				e.split.Reset(at)
+				e.split.Feed(data[:i+1], yield)
+			}
+			data, at = data[i+1:], at+int64(i)+1
+		}
+	}
+}
+
+// rawFile is a file that is opened for a moment: ten thousand of them need not be
+// known to the runtime.
+type rawFile int
+
+func openRaw(path string) (rawFile, Stamp, error) {
+	var fd int
+	var st syscall.Stat_t
+	err := again(func() (err error) {
+		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+		return err
+	})
+	if errors.Is(err, syscall.ELOOP) {
+		return 0, Stamp{}, fmt.Errorf("%s: %w", path, ErrNotRegular)
+	}
+	if err != nil {
+		return 0, Stamp{}, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := rawFile(fd)
+	if err = again(func() error { return syscall.Fstat(fd, &st) }); err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		err = fmt.Errorf("%s: %w", path, ErrNotRegular)
+	}
+	if err != nil {
+		f.close()
+		return 0, Stamp{}, err
+	}
+	return f, Stamp{st.Size, mtime(&st), st.Ino}, nil
+}
+
+func again(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}
-	return nil
+}
+
+func (f rawFile) close() { _ = syscall.Close(int(f)) }
+
+// read fills buf with n bytes from at, less at the end of the file.
+func (f rawFile) read(buf []byte, at, n int64) ([]byte, error) {
+	if int64(cap(buf)) < n {
+		buf = make([]byte, n)
+	}
+	buf = buf[:n]
+	got := 0
+	for got < len(buf) {
+		k, err := f.ReadAt(buf[got:], at+int64(got))
+		got += k
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return buf[:0], err
+		}
+	}
+	return buf[:got], nil
+}
+
+// ReadAt implements io.ReaderAt, but for reading less than asked for without an
+// error.
+func (f rawFile) ReadAt(p []byte, at int64) (n int, err error) {
+	err = again(func() (err error) { n, err = syscall.Pread(int(f), p, at); return err })
+	if err == nil && n == 0 && len(p) > 0 {
+		err = io.EOF
+	}
+	return max(n, 0), err
 }
 
 // TailFirst opens a file on its end: the tail begins with the line that holds
@@ -158,13 +279,25 @@ func (t *Tail) Before(end, n int64, yield func(Line)) (from int64, err error) {
 	if from, err = lineStart(t.file, max(0, end-max(n, 1))); err != nil {
 		return 0, err
 	}
-	e := Ends{split: Splitter{MaxLine: t.split.MaxLine}}
-	e.split.Reset(from)
-	return from, e.feed(t.file, from, end-from, yield)
+	split := Splitter{MaxLine: t.split.MaxLine}
+	split.Reset(from)
+	buf := make([]byte, min(end-from, 64<<10))
+	for at := from; at < end; {
+		k, err := t.file.ReadAt(buf[:min(end-at, int64(len(buf)))], at)
+		split.Feed(buf[:k], yield)
+		at += int64(k)
+		if errors.Is(err, io.EOF) || err == nil && k == 0 {
+			break
+		}
+		if err != nil {
+			return from, err
+		}
+	}
+	return from, nil
 }
 
 // lineStart is where the line begins that holds the byte at.
-func lineStart(f *os.File, at int64) (int64, error) {
+func lineStart(f io.ReaderAt, at int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for at > 0 {
 		n := min(at, int64(len(buf)))

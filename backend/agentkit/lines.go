@@ -69,8 +69,15 @@ func (s *Splitter) Feed(p []byte, yield func(Line)) {
 			s.keep(p)
 			return
 		}
-		s.keep(p[:i])
-		s.emit(s.start+s.size+1, false, yield)
+		if s.size == 0 && i <= s.limit() { // a whole line: it need not be kept
+			s.size = int64(i)
+			s.lines(p[:i], s.start+s.size+1, false, yield)
+			s.next(s.start + s.size + 1)
+		} else {
+			s.keep(p[:i])
+			s.lines(s.buf, s.start+s.size+1, false, yield)
+			s.next(s.start + s.size + 1)
+		}
 		p = p[i+1:]
 	}
 }
@@ -79,15 +86,12 @@ func (s *Splitter) Feed(p []byte, yield func(Line)) {
 // keeps it: more bytes may follow.
 func (s *Splitter) Flush(yield func(Line)) {
 	if s.size > 0 {
-		s.lines(s.start+s.size, true, yield)
+		s.lines(s.buf, s.start+s.size, true, yield)
 	}
 }
 
 func (s *Splitter) keep(p []byte) {
-	max := s.MaxLine
-	if max <= 0 {
-		max = DefaultMaxLine
-	}
+	max := s.limit()
 	if len(p) == 0 {
 		return
 	}
@@ -127,8 +131,15 @@ func (s *Splitter) keepRest(p []byte) {
 	}
 }
 
-func (s *Splitter) emit(end int64, partial bool, yield func(Line)) {
-	s.lines(end, partial, yield)
+func (s *Splitter) limit() int {
+	if s.MaxLine <= 0 {
+		return DefaultMaxLine
+	}
+	return s.MaxLine
+}
+
+// next begins the line that stands at an offset.
+func (s *Splitter) next(end int64) {
 	s.start, s.size, s.long, s.before, s.zero = end, 0, false, true, false
 	s.rest = s.rest[:0]
 	if cap(s.buf) > 1<<20 {
@@ -141,8 +152,7 @@ var bom = []byte("\xef\xbb\xbf")
 
 // lines gives out the pending bytes: one line, or several where blocks of NULs
 // stand between them.
-func (s *Splitter) lines(end int64, partial bool, yield func(Line)) {
-	data := s.buf
+func (s *Splitter) lines(data []byte, end int64, partial bool, yield func(Line)) {
 	if !s.before {
 		data = bytes.TrimPrefix(data, bom)
 	}

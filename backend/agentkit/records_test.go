@@ -389,21 +389,32 @@ func TestEndsAreThoseOfTheFile(t *testing.T) {
 		if _, err := one.Read(func(l Line) { whole = append(whole, fmt.Sprintf("%d %s", l.Offset, l.Data)) }); err != nil {
 			rt.Fatal(err)
 		}
-		head, last := rapid.Int64Range(1, 4000).Draw(rt, "head"), rapid.Int64Range(1, 4000).Draw(rt, "tail")
-		var first, second []string
-		part := &first
-		_, state, err := ends.Read(f.Name(), head, last, func(l Line) { *part = append(*part, fmt.Sprintf("%d %s", l.Offset, l.Data)) }, func() { part = &second })
+		n := rapid.Int64Range(1, 4000).Draw(rt, "window")
+		_, state, err := ends.Read(f.Name(), n)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if part == &first && !slices.Equal(first, whole) {
-			rt.Fatalf("%q is not %q", first, whole)
-		}
+		var first, second, found []string
+		wanted := rapid.IntRange(1, 5).Draw(rt, "wanted")
+		after := ends.First(func(l Line) bool {
+			first = append(first, fmt.Sprintf("%d %s", l.Offset, l.Data))
+			return len(first) < wanted
+		})
+		more := ends.Last(rapid.Int64Range(1, 5000).Draw(rt, "last"), after, func(l Line) { second = append(second, fmt.Sprintf("%d %s", l.Offset, l.Data)) })
 		if len(first)+len(second) > len(whole) || !slices.Equal(first, whole[:len(first)]) || !slices.Equal(second, whole[len(whole)-len(second):]) {
 			rt.Fatalf("%q and %q are not the ends of %q", first, second, whole)
 		}
-		if state.Offset > one.State().Offset || one.State().Offset-state.Offset > last && state.Offset < one.State().Offset-last && len(second) > 0 {
-			rt.Fatalf("continues at %d, the lines end at %d", state.Offset, one.State().Offset)
+		if !ends.Gap() && !more && len(first)+len(second) != len(whole) {
+			rt.Fatalf("%q and %q are not all of %q", first, second, whole)
+		}
+		ends.Beginning(`{"type":"user","uuid":"b"`, func(l Line) { found = append(found, fmt.Sprintf("%d %s", l.Offset, l.Data)) })
+		for _, l := range found {
+			if !slices.Contains(whole, l) || !strings.Contains(l, `"b"`) {
+				rt.Fatalf("%q was found and is none of %q", l, whole)
+			}
+		}
+		if state.Offset != one.State().Offset || !bytes.Equal(state.Before, one.State().Before) {
+			rt.Fatalf("continues at %d %q, the lines end at %d %q", state.Offset, state.Before, one.State().Offset, one.State().Before)
 		}
 		rest := NewTail(f.Name(), state)
 		defer func() { _ = rest.Close() }()

@@ -37,7 +37,7 @@ type StoredList struct {
 // has something to show.
 const (
 	firstBatch = 64
-	laterBatch = 512
+	laterBatch = 1024
 )
 
 // Check brings the index to what is on disk, the newest files first. progress,
@@ -75,6 +75,9 @@ func (l *StoredList) Check(ctx context.Context, progress func()) error {
 	}
 	slices.SortFunc(changed, func(a, b work) int { return cmp.Compare(b.Stamp.Mtime, a.Stamp.Mtime) })
 
+	// What was read is given to the index while the next part is read.
+	var put sync.WaitGroup
+	var failed error
 	for size := firstBatch; len(changed) > 0; size = laterBatch {
 		part := changed[:min(size, len(changed))]
 		changed = changed[len(part):]
@@ -100,17 +103,21 @@ func (l *StoredList) Check(ctx context.Context, progress func()) error {
 			})
 		}
 		wg.Wait()
+		put.Wait()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := l.Index.Put(ctx, results...); err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
-		if progress != nil {
-			progress()
-		}
+		put.Go(func() {
+			if failed = l.Index.Put(ctx, results...); failed == nil && progress != nil {
+				progress()
+			}
+		})
 	}
-	return nil
+	put.Wait()
+	return failed
 }
 
 // Page lists sessions, newest first, at most limit (50 when it is not set). cwd

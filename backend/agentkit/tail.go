@@ -162,7 +162,7 @@ func (t *Tail) drain(yield func(Line)) error {
 }
 
 // lastBytes are the bytes before an offset, by which a file is known again.
-func lastBytes(f *os.File, offset int64) []byte {
+func lastBytes(f io.ReaderAt, offset int64) []byte {
 	b := make([]byte, min(offset, tailBefore))
 	n, _ := f.ReadAt(b, offset-int64(len(b)))
 	return b[:n]

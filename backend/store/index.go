@@ -28,19 +28,21 @@ CREATE TABLE stored (
   listed INTEGER NOT NULL,
   cwd TEXT NOT NULL,
   updated_at INTEGER NOT NULL,
-  UNIQUE(harness, path)
+  UNIQUE(path, harness)
 ) STRICT;
 CREATE INDEX stored_updated ON stored(harness, updated_at DESC, k DESC) WHERE listed = 1;
 CREATE INDEX stored_cwd ON stored(harness, cwd, updated_at DESC, k DESC) WHERE listed = 1;
-CREATE INDEX stored_native ON stored(harness, native_id) WHERE listed = 1;
 
 CREATE TABLE stored_body (
-  k INTEGER PRIMARY KEY REFERENCES stored(k) ON DELETE CASCADE,
+  k INTEGER PRIMARY KEY,
   read_to INTEGER NOT NULL,
   before BLOB NOT NULL,
   session TEXT NOT NULL,
   facts BLOB NOT NULL
 ) STRICT;
+CREATE TRIGGER stored_removed AFTER DELETE ON stored BEGIN
+  DELETE FROM stored_body WHERE k = OLD.k;
+END;
 `
 
 // StoredFile is one entry of the index of stored sessions: which file it was read
@@ -80,24 +82,57 @@ func (s *Store) PutStored(ctx context.Context, files ...StoredFile) error {
 		bodies[i] = string(body)
 	}
 	return s.Do(ctx, func(tx *Tx) error {
-		for i, f := range files {
-			h := f.Session.Handle
-			if f.Harness == "" {
-				f.Harness = h.Harness
+		for len(files) > 0 {
+			n := len(files)
+			if n >= storedRows {
+				n = storedRows
+			} else {
+				n = 1
 			}
-			if err := tx.exec(`INSERT INTO stored(harness, path, native_id, size, mtime, inode, listed, cwd, updated_at) VALUES(?,?,?,?,?,?,?,?,?)
-ON CONFLICT DO UPDATE SET native_id = excluded.native_id, size = excluded.size, mtime = excluded.mtime, inode = excluded.inode,
-listed = excluded.listed, cwd = excluded.cwd, updated_at = excluded.updated_at`,
-				f.Harness, f.Path, h.NativeID, f.Size, f.Mtime, int64(f.Inode), bit(!f.Hidden), h.Cwd, f.Session.UpdatedAt); err != nil {
+			if err := tx.putStored(files[:n], bodies[:n]); err != nil {
 				return err
 			}
-			if err := tx.exec("INSERT OR REPLACE INTO stored_body(k, read_to, before, session, facts) SELECT k, ?, ?, ?, ? FROM stored WHERE harness = ? AND path = ?",
-				f.ReadTo, blob(f.Before), bodies[i], blob(f.Facts), f.Harness, f.Path); err != nil {
-				return err
-			}
+			files, bodies = files[n:], bodies[n:]
 		}
 		return nil
 	})
+}
+
+// storedRows is how many entries one statement takes.
+const storedRows = 32
+
+func (tx *Tx) putStored(files []StoredFile, bodies []string) error {
+	heads, rest := make([]any, 0, 9*len(files)), make([]any, 0, 5*len(files))
+	at := make(map[[2]string]int, len(files))
+	for i, f := range files {
+		h := f.Session.Handle
+		if f.Harness == "" {
+			f.Harness = h.Harness
+		}
+		at[[2]string{f.Harness, f.Path}] = i
+		heads = append(heads, f.Harness, f.Path, h.NativeID, f.Size, f.Mtime, int64(f.Inode), bit(!f.Hidden), h.Cwd, f.Session.UpdatedAt)
+	}
+	err := each(context.Background(), tx, func(r *sql.Rows) error {
+		var k int64
+		var key [2]string
+		if err := r.Scan(&k, &key[0], &key[1]); err != nil {
+			return err
+		}
+		i := at[key]
+		rest = append(rest, k, files[i].ReadTo, blob(files[i].Before), bodies[i], blob(files[i].Facts))
+		return nil
+	}, "INSERT INTO stored(harness, path, native_id, size, mtime, inode, listed, cwd, updated_at) VALUES"+tuples(9, len(files))+`
+ON CONFLICT DO UPDATE SET native_id = excluded.native_id, size = excluded.size, mtime = excluded.mtime, inode = excluded.inode,
+listed = excluded.listed, cwd = excluded.cwd, updated_at = excluded.updated_at RETURNING k, harness, path`, heads...)
+	if err != nil {
+		return err
+	}
+	return tx.exec("INSERT OR REPLACE INTO stored_body(k, read_to, before, session, facts) VALUES"+tuples(5, len(rest)/5), rest...)
+}
+
+func tuples(columns, rows int) string {
+	one := ", (?" + strings.Repeat(", ?", columns-1) + ")"
+	return strings.Repeat(one, rows)[1:]
 }
 
 func bit(b bool) int {
@@ -119,7 +154,7 @@ func blob(b []byte) []byte {
 func (s *Store) RemoveStored(ctx context.Context, harness string, paths ...string) error {
 	return s.Do(ctx, func(tx *Tx) error {
 		for _, p := range paths {
-			if err := tx.exec("DELETE FROM stored WHERE harness = ? AND path = ?", harness, p); err != nil {
+			if err := tx.exec("DELETE FROM stored WHERE path = ? AND harness = ?", p, harness); err != nil {
 				return err
 			}
 		}
@@ -145,7 +180,7 @@ const storedColumns = "SELECT s.k, s.harness, s.path, s.size, s.mtime, s.inode, 
 
 // StoredByPath returns the entry of one file; ErrNotFound.
 func (s *Store) StoredByPath(ctx context.Context, harness, path string) (StoredFile, error) {
-	return oneStored(ctx, s.read(), "WHERE s.harness = ? AND s.path = ?", harness, path)
+	return oneStored(ctx, s.read(), "WHERE s.path = ? AND s.harness = ?", path, harness)
 }
 
 // StoredByID returns the newest entry of a session; ErrNotFound.

@@ -134,11 +134,20 @@ func (s *Store) group(first *command) {
 	var ran []*command
 	var answers []error
 	for c := first; c != nil; {
-		err := s.tx.nested(c)
+		var err, broken error
+		if len(ran) == 0 {
+			err, broken = s.tx.first(c)
+		} else {
+			err = s.tx.nested(c)
+		}
 		ran, answers = append(ran, c), append(answers, err)
 		if isFull(err) {
 			s.tx.rollback()
 			s.failed(ran, err)
+			return
+		}
+		if broken != nil {
+			s.failed(ran, broken)
 			return
 		}
 		c = nil
@@ -229,6 +238,22 @@ func (s *Store) setFull(full bool) {
 	if s.full.Swap(full) != full && s.opts.OnFull != nil {
 		s.opts.OnFull(full)
 	}
+}
+
+// first runs the first command of a transaction. There is nothing before it that
+// its failure could undo, so the transaction is begun anew then, and no copies are
+// kept for a savepoint. broken says that no transaction is open any more.
+func (tx *Tx) first(c *command) (err, broken error) {
+	if err := c.ctx.Err(); err != nil {
+		return context.Cause(c.ctx), nil
+	}
+	if err = c.do(tx); err == nil || isFull(err) {
+		return err, nil
+	}
+	if broken = tx.exec("ROLLBACK"); broken == nil {
+		broken = tx.exec("BEGIN IMMEDIATE")
+	}
+	return err, broken
 }
 
 // nested runs a command so that its failure undoes only itself.

@@ -24,7 +24,7 @@ type measure struct {
 }
 
 func main() {
-	only := flag.String("only", "", "comma-separated ids: start, memory, idle, registry, delta, paint, terminal, tree")
+	only := flag.String("only", "", "comma-separated ids: start, memory, idle, registry, list, append, delta, paint, terminal, tree")
 	runs := flag.Int("runs", 5, "alternating runs of each program")
 	full := flag.Bool("full", false, "stored sessions of 100 KB each instead of 10 KB")
 	seed := flag.Uint64("seed", 1, "of the generated sessions")
@@ -41,7 +41,7 @@ func run(only string, runs int, full bool, seed uint64) int {
 	defer lab.Close()
 	all := []measure{
 		{"start", measureStart}, {"memory", measureMemory}, {"idle", measureIdle}, {"registry", measureRegistry},
-		{"delta", measureDelta}, {"chats", measureChats}, {"paint", measurePaint}, {"terminal", measureTerminal}, {"tree", measureTree},
+		{"list", measureList}, {"append", measureAppend}, {"delta", measureDelta}, {"chats", measureChats}, {"paint", measurePaint}, {"terminal", measureTerminal}, {"tree", measureTree},
 	}
 	var figures []Figure
 	for _, m := range all {

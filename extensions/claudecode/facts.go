@@ -17,25 +17,32 @@ import (
 type facts struct {
 	Title string `json:"title,omitempty"` // given by a person
 	Named string `json:"named,omitempty"` // given by the agent
-	First string `json:"first,omitempty"` // what was asked first
-	Last  string `json:"last,omitempty"`  // and last
-	Model string `json:"model,omitempty"`
 	Mode  string `json:"mode,omitempty"`
-	Cwd   string `json:"cwd,omitempty"`
+	Fault string `json:"fault,omitempty"` // why the last turn failed
+	// Open are calls without their results.
+	Open   []openCall `json:"open,omitempty"`
+	Spoken bool       `json:"spoken,omitempty"`
+
+	// What the row of the list has as well is kept there only.
+
+	First string `json:"-"` // what was asked first
+	Last  string `json:"-"` // and last
+	Model string `json:"-"`
+	Cwd   string `json:"-"`
 	// Began and Updated are the first and the newest plausible time of a record.
-	Began   int64 `json:"began,omitempty"`
-	Updated int64 `json:"updated,omitempty"`
-	Odd     bool  `json:"odd,omitempty"` // a record claims to be from the future
+	Began   int64 `json:"-"`
+	Updated int64 `json:"-"`
+	Odd     bool  `json:"-"` // a record claims to be from the future
 	// Turn is how the last turn ended (completed, failed, interrupted), "" while one
 	// is open.
-	Turn    string     `json:"turn,omitempty"`
-	TurnEnd int64      `json:"turnEnd,omitempty"`
-	Fault   string     `json:"fault,omitempty"` // why it failed
-	Open    []openCall `json:"open,omitempty"`  // calls without their results
-	Spoken  bool       `json:"spoken,omitempty"`
-	Skipped int        `json:"skipped,omitempty"`
+	Turn    string `json:"-"`
+	TurnEnd int64  `json:"-"`
+	Skipped int    `json:"-"`
 
 	now int64 // of the reading, in milliseconds
+	// last is the beginning of the newest prompt as it stands in the file, until
+	// somebody wants to know it.
+	last []byte
 }
 
 // openCall is a call of a tool without its result.
@@ -49,7 +56,7 @@ type openCall struct {
 
 // Bounds of what is kept: of a text in UTF-16 units, of calls.
 const (
-	maxFactText  = 160
+	maxFactText  = 120
 	maxOpenCalls = 3
 	maxOpenInput = 4 << 10
 )
@@ -74,7 +81,7 @@ func (f *facts) add(r *agentkit.Record) bool {
 	case "summary": // versions before the agent's own titles
 		f.Named = or(f.Named, factText(r.Text("summary")))
 	case "last-prompt":
-		f.Last = or(factText(r.Text("lastPrompt")), f.Last)
+		f.Last = or(factText(r.Text("lastPrompt")), f.lastPrompt())
 	case "permission-mode":
 		f.Mode = or(r.Text("permissionMode"), f.Mode)
 	case "user", "assistant", "system", "attachment":
@@ -240,14 +247,11 @@ func (f *facts) user(r *agentkit.Record, at int64) {
 			return
 		}
 	}
-	text, ok := f.asked(r, content)
-	if !ok {
+	if !f.asked(r, content) {
 		return
 	}
 	f.Spoken = true
 	f.Turn, f.TurnEnd, f.Fault, f.Open = "", 0, "", f.Open[:0]
-	f.First = or(f.First, text)
-	f.Last = or(text, f.Last)
 }
 
 // results takes the calls off that were answered.
@@ -270,44 +274,68 @@ func (f *facts) results(content []byte) {
 	})
 }
 
-// asked returns the beginning of what a person wrote. A plain text, which most
-// are, is not decoded further than it is shown.
-func (f *facts) asked(r *agentkit.Record, content []byte) (string, bool) {
+// asked takes what a person wrote. A plain text, which most are, is decoded only
+// when it is shown.
+func (f *facts) asked(r *agentkit.Record, content []byte) bool {
 	plain := content[0] == '"' && r.Get("origin") == nil && r.Get("rowSource") == nil && r.Get("isMeta") == nil &&
 		r.Get("isCompactSummary") == nil && r.Get("isSynthetic") == nil
 	if plain {
 		head := bytes.TrimSpace(content[1:min(len(content), 64)])
-		switch {
-		case len(head) == 0 || strings.IndexByte(`<[\"`, head[0]) >= 0 || bytes.HasPrefix(head, []byte("Caveat:")):
-		default:
-			return factText(plainStart(content)), true
+		if len(head) > 0 && strings.IndexByte(`<[\"`, head[0]) < 0 && !bytes.HasPrefix(head, []byte("Caveat:")) {
+			f.last = plainStart(f.last[:0], content)
+			if f.First == "" {
+				f.First = f.lastPrompt()
+			}
+			return true
 		}
 	}
 	x, err := parseRecord(r.Data)
 	if err != nil {
-		return "", false
+		return false
 	}
 	text, images, ok := x.prompt()
+	if !ok {
+		return false
+	}
 	if text == "" && images > 0 {
 		text = "[image]"
 	}
-	return factText(text), ok
+	f.last, f.Last = nil, factText(text)
+	f.First = or(f.First, f.Last)
+	return true
 }
 
-// plainStart decodes the beginning of a text, enough for a line.
-func plainStart(content []byte) string {
-	const enough = 6 * maxFactText
-	if len(content) <= enough {
-		return agentkit.Text(content)
+// lastPrompt is what was asked last.
+func (f *facts) lastPrompt() string {
+	if f.last == nil {
+		return f.Last
 	}
-	cut := content[:enough]
+	text := agentkit.Text(f.last)
+	if len(f.last) > enoughText-16 {
+		text = strings.TrimRight(text, "\uFFFD") // cut within a character
+	}
+	f.Last, f.last = or(factText(text), f.Last), nil
+	return f.Last
+}
+
+// enoughText is how much of a prompt holds its first line as it is shown, in
+// bytes.
+const enoughText = 6 * maxFactText
+
+// plainStart copies the beginning of a text, enough for a line, as a text of its
+// own.
+func plainStart(to, content []byte) []byte {
+	if len(content) <= enoughText {
+		return append(to, content...)
+	}
+	cut := content[:enoughText]
 	if i := bytes.LastIndexByte(cut, '\\'); i >= len(cut)-12 { // not within an escape
 		cut = cut[:i]
 		for len(cut) > 1 && cut[len(cut)-1] == '\\' {
 			cut = cut[:len(cut)-1]
 		}
 	}
-	return strings.TrimRight(agentkit.Text(append(bytes.Clone(cut), '"')), "\uFFFD")
+	return append(append(to, cut...), '"')
 }
 
 func factText(s string) string { return cutTo(firstLine(s), maxFactText) }
@@ -335,6 +363,7 @@ func (c *openCall) describe() {
 
 // save is what the index keeps.
 func (f *facts) save() []byte {
+	f.lastPrompt()
 	keep := *f
 	keep.Open = slices.Clone(f.Open[max(0, len(f.Open)-maxOpenCalls):])
 	for i := range keep.Open {
@@ -352,8 +381,15 @@ func (f *facts) save() []byte {
 }
 
 // loadFacts continues with what the index kept; ok is false without it.
-func loadFacts(data []byte) (f facts, ok bool) {
-	return f, len(data) > 0 && json.Unmarshal(data, &f) == nil
+func loadFacts(x *agentkit.Indexed) (f facts, ok bool) {
+	if len(x.Facts) == 0 || json.Unmarshal(x.Facts, &f) != nil {
+		return f, false
+	}
+	s := &x.Session
+	f.First, f.Last, f.Model, f.Cwd = s.First, or(s.Last, s.First), s.Model, s.Handle.Cwd
+	f.Began, f.Updated, f.Odd = s.StartedAt, s.UpdatedAt, s.ClockOdd
+	f.Turn, f.TurnEnd, f.Skipped = s.LastTurn, s.LastTurnEndedAt, s.SkippedLines
+	return f, true
 }
 
 // name is the title to show: what a person gave (in the session, else when it was
@@ -364,5 +400,5 @@ func (f *facts) name(registered string, made bool) string {
 	if made {
 		chosen, registered = registered, ""
 	}
-	return cutTo(firstLine(or(f.Title, f.Named, chosen, f.First, f.Last, registered)), agent.LimitTitle)
+	return cutTo(firstLine(or(f.Title, f.Named, chosen, f.First, f.lastPrompt(), registered)), agent.LimitTitle)
 }

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,40 +12,78 @@ import (
 	"github.com/whippletree-app/whippletree/backend/agentkit"
 )
 
-// What is read of each end of a transcript for its facts, in bytes: a little, and
-// more when the title or the last turn is not in it.
+// How much of each end of a transcript is read for its facts, in bytes: a little,
+// and more when the first prompt or the last answer is not in it.
 const (
 	firstWindow = 16 << 10
 	lastWindow  = 1 << 20
+	// lastRecords is how much of the end is looked at record by record first.
+	lastRecords = 4 << 10
 )
 
 // factsReader reads the facts of transcripts; one goroutine uses it.
 type factsReader struct {
 	ends agentkit.Ends
 	recs agentkit.Records
+	side agentkit.Records // titles and modes, wherever they stand
 }
 
 func newFactsReader() *factsReader {
-	return &factsReader{recs: agentkit.Records{Known: knownTypes}}
+	return &factsReader{
+		recs: agentkit.Records{Known: knownTypes},
+		side: agentkit.Records{Known: map[string]bool{"custom-title": true, "ai-title": true, "permission-mode": true}},
+	}
 }
 
 // read gathers the facts out of the ends of a file.
-func (x *factsReader) read(path string, now time.Time) (facts, agentkit.Stamp, agentkit.TailState, error) {
+func (x *factsReader) read(path string, now time.Time) (f facts, stamp agentkit.Stamp, state agentkit.TailState, err error) {
 	for window := int64(firstWindow); ; window *= 4 {
-		x.recs.Counts = agentkit.RecordCounts{}
-		f := facts{now: now.UnixMilli()}
-		take := func(l agentkit.Line) { x.recs.Take(l, f.add) }
-		began, gap := false, false
-		stamp, state, err := x.ends.Read(path, window, window, take, func() {
-			// What the beginning leaves open ended somewhere in between.
-			began, gap = f.First != "" && f.Cwd != "", true
-			f.Turn, f.TurnEnd, f.Fault, f.Open, f.Model, f.Last = "", 0, "", nil, "", ""
-		})
-		f.Skipped = x.recs.Counts.Skipped
-		if err != nil || !gap || window >= lastWindow || began && f.Model != "" {
+		if stamp, state, err = x.ends.Read(path, window); err != nil {
 			return f, stamp, state, err
 		}
+		f = x.fold(now)
+		if !x.ends.Gap() || window >= lastWindow || f.First != "" && f.Cwd != "" && f.Model != "" {
+			return f, stamp, state, nil
+		}
 	}
+}
+
+func (x *factsReader) fold(now time.Time) facts {
+	x.recs.Counts = agentkit.RecordCounts{}
+	begin := facts{now: now.UnixMilli()}
+	after := x.ends.First(func(l agentkit.Line) bool {
+		x.recs.Take(l, begin.add)
+		return begin.First == "" || begin.Cwd == ""
+	})
+	skipped := x.recs.Counts.Skipped
+	var f facts
+	for n := int64(lastRecords); ; n *= 4 {
+		f = begin
+		f.Open, f.last = nil, bytes.Clone(begin.last)
+		x.recs.Counts = agentkit.RecordCounts{Skipped: skipped}
+		begun := false
+		whole := func() { // what the beginning leaves open may have ended in between
+			if !begun {
+				begun = true
+				f.Turn, f.TurnEnd, f.Fault, f.Model, f.Last, f.last = "", 0, "", "", "", nil
+			}
+		}
+		more := x.ends.Last(n, after, func(l agentkit.Line) {
+			if l.Offset > after {
+				whole()
+			}
+			begun = true
+			x.recs.Take(l, f.add)
+		})
+		if !more || f.Model != "" && (f.Last != "" || f.last != nil) {
+			break
+		}
+	}
+	f.Skipped = x.recs.Counts.Skipped
+	// The newest title and mode count, also where they are older than what was
+	// looked at. The program writes such records with their type first.
+	x.ends.Beginning(`{"type":"`, func(l agentkit.Line) { x.side.Take(l, f.add) })
+	return f
 }
 
 // catchUp is how much of a file that grew is read on from where reading stopped,
@@ -130,7 +169,7 @@ func (x *factsReader) follow(path string, known agentkit.Indexed, now time.Time)
 	fol := &follower{path: path, recs: &agentkit.Records{Known: knownTypes}}
 	var err error
 	var state agentkit.TailState
-	had, ok := loadFacts(known.Facts)
+	had, ok := loadFacts(&known)
 	if ok {
 		fol.facts, state = had, known.Tail
 	} else if fol.facts, _, state, err = x.read(path, now); err != nil {

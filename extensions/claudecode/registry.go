@@ -202,10 +202,19 @@ func (e *entry) evidence() string {
 	return cutTo(text, agent.LimitEvidence)
 }
 
+// cutTo cuts a text to so many UTF-16 units.
 func cutTo(s string, limit int) string {
-	for agent.UTF16Len(s) > limit {
-		r := []rune(s)
-		s = string(r[:len(r)*3/4])
+	if len(s) <= limit {
+		return s
+	}
+	n := 0
+	for i, r := range s {
+		if n++; r > 0xffff {
+			n++
+		}
+		if n > limit {
+			return s[:i]
+		}
 	}
 	return s
 }

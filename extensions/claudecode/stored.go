@@ -42,7 +42,7 @@ func indexed(h *agentkit.Host, r *factsReader, f agentkit.StoredFile, known agen
 	x := agentkit.Indexed{Stamp: f.Stamp}
 	var what facts
 	var err error
-	if had, ok := loadFacts(known.Facts); ok {
+	if had, ok := loadFacts(&known); ok {
 		what, x.Tail, err = r.readOn(f.Path, f.Stamp.Size, had, known.Tail, now)
 	} else {
 		what, x.Stamp, x.Tail, err = r.read(f.Path, now)
@@ -55,6 +55,7 @@ func indexed(h *agentkit.Host, r *factsReader, f agentkit.StoredFile, known agen
 
 // entryOf makes the row of a list out of the facts.
 func entryOf(h *agentkit.Host, id, home string, x agentkit.Indexed, f *facts) agentkit.Indexed {
+	f.lastPrompt()
 	x.Facts = f.save()
 	x.Listed = f.Spoken
 	updated := f.Updated

@@ -125,7 +125,11 @@ func readUndescribed(dir, id string, changed time.Time) (agent.SubagentInfo, boo
 	s := agent.SubagentInfo{ID: id, Type: "general-purpose", Status: "running"}
 	recs := agentkit.Records{Known: knownTypes}
 	var ends agentkit.Ends
-	_, _, err := ends.Read(filepath.Join(dir, "agent-"+id+".jsonl"), 16<<10, 64<<10, func(l agentkit.Line) {
+	_, _, err := ends.Read(filepath.Join(dir, "agent-"+id+".jsonl"), 64<<10)
+	if err != nil {
+		return s, false
+	}
+	take := func(l agentkit.Line) {
 		recs.Take(l, func(r *agentkit.Record) bool {
 			x, ok := decode(r)
 			if !ok {
@@ -143,9 +147,11 @@ func readUndescribed(dir, id string, changed time.Time) (agent.SubagentInfo, boo
 			}
 			return true
 		})
-	}, nil)
+	}
+	after := ends.First(func(l agentkit.Line) bool { take(l); return true })
+	ends.Last(64<<10, after, take)
 	if s.StartedAt == 0 {
 		s.StartedAt = changed.UnixMilli()
 	}
-	return s, err == nil
+	return s, true
 }
