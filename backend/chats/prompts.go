@@ -22,11 +22,18 @@ type sendAnswer struct {
 	err  error
 }
 
+// limitQueued is how many messages may wait in one chat.
+const limitQueued = 500
+
 // send makes a prompt durable and sends it when the chat is idle and ours. The
 // answer channel gets exactly one value.
 func (c *chat) send(r SendRequest, out chan sendAnswer) {
 	if err := c.acceptable(r); err != nil {
 		out <- sendAnswer{err: err}
+		return
+	}
+	if len(c.queue) >= limitQueued && c.entry(r.ClientID) == nil {
+		out <- sendAnswer{err: Fail(CodeBusy, "%d messages wait in this chat already.", len(c.queue))}
 		return
 	}
 	steer := r.How == "steer" && c.turn.open && c.phase == phRunning
@@ -275,23 +282,7 @@ func (c *chat) toFront(client string) {
 	c.queue = slices.Insert(slices.Delete(c.queue, i, i+1), first, e)
 }
 
-func (c *chat) queueCopy() []model.QueueEntry {
-	return append([]model.QueueEntry{}, c.queue...)
-}
-
-func (c *chat) publishQueue() {
-	list := c.queueCopy()
-	for i := range list {
-		list[i].Attachments = slices.Clone(list[i].Attachments)
-		for j := range list[i].Attachments {
-			list[i].Attachments[j].Bytes = nil // the window that sent them has them
-		}
-		if len(list[i].Text) > appendLimit {
-			list[i].Text = string(wholeRunes([]byte(list[i].Text[:appendLimit])))
-		}
-	}
-	c.publish(eventQueue, list)
-}
+func (c *chat) publishQueue() { c.publish(eventQueue, shownQueue(c.queue)) }
 
 // edit changes a waiting prompt. One that is being sent is not touched.
 func (c *chat) edit(q QueueEdit) ([]model.QueueEntry, error) {
@@ -314,6 +305,8 @@ func (c *chat) edit(q QueueEdit) ([]model.QueueEntry, error) {
 		c.held = false
 	case q.Move:
 		err = st.MoveQueued(c.ctx, c.id, q.ClientID, q.Before)
+	case q.Text != "" && slices.ContainsFunc(shownQueue(c.queue), func(s model.QueueEntry) bool { return s.ClientID == q.ClientID && s.Cut > 0 }):
+		return nil, Fail(CodeConflict, "This message is too long to be changed here: only its beginning is shown. Take it out and send it anew.")
 	case q.Text != "":
 		err = st.EditQueued(c.ctx, c.id, q.ClientID, q.Text)
 	default:
@@ -328,5 +321,5 @@ func (c *chat) edit(q QueueEdit) ([]model.QueueEntry, error) {
 	c.publishQueue()
 	c.refresh()
 	c.pump()
-	return c.queueCopy(), nil
+	return shownQueue(c.queue), nil
 }

@@ -2,6 +2,9 @@ package chats
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -187,4 +190,48 @@ func TestQueueEditMoveRemove(t *testing.T) {
 		sc.done()
 	}
 	s.ends(id, 4)
+}
+
+// A long queue of long texts fits its events and the snapshot; what is shown
+// shortened says so and is not changed by its shown beginning.
+func TestALongQueueFits(t *testing.T) {
+	s := newStage(t)
+	id, _ := s.running()
+	long := strings.Repeat("слово ", 20_000)
+	for i := range 40 {
+		s.send(id, fmt.Sprint("long", i), long)
+	}
+	s.send(id, "short", "short")
+	check := func(what string, v any) {
+		if b, err := json.Marshal(v); err != nil || len(b) > agent.LimitPayloadBytes {
+			t.Fatalf("%s has %d bytes, %v", what, len(b), err)
+		}
+	}
+	for _, e := range s.log.all() {
+		check(e.typ, e.data)
+	}
+	c := s.get(id)
+	check("the snapshot", c)
+	if e := c.Queue[1]; e.Cut != len(long) || !strings.HasPrefix(long, e.Text) || e.Text == "" {
+		t.Errorf("%d %q", e.Cut, e.Text)
+	}
+	if e := c.Queue[len(c.Queue)-1]; e.Text != "short" || e.Cut != 0 {
+		t.Errorf("%+v", e)
+	}
+	if _, err := s.m.EditQueue(ctx, QueueEdit{ChatID: id, ClientID: "long3", Text: "only the beginning"}); !errors.Is(err, ErrConflict) {
+		t.Error(err)
+	}
+	if _, err := s.m.EditQueue(ctx, QueueEdit{ChatID: id, ClientID: "short", Text: "shorter"}); err != nil {
+		t.Error(err)
+	}
+	_ = s.m.with(ctx, id, func(c *chat) error {
+		for len(c.queue) < limitQueued {
+			c.queue = append(c.queue, model.QueueEntry{ClientID: fmt.Sprint("more", len(c.queue)), Text: "x", State: model.QueueQueued})
+		}
+		return nil
+	})
+	if _, err := s.m.Send(ctx, SendRequest{ChatID: id, ClientID: "one more", Text: "x"}); !errors.Is(err, ErrBusy) {
+		t.Error("a queue has no end:", err)
+	}
+	check("the snapshot of the longest queue", s.get(id))
 }

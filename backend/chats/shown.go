@@ -2,6 +2,7 @@ package chats
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/model"
@@ -182,4 +183,38 @@ func shownCard(card model.ApprovalCard) model.ApprovalCard {
 	short(&card.Description)
 	short(&card.Title)
 	return card
+}
+
+// queueBytes is what a queue may take: it stands in a snapshot beside rows.
+const queueBytes = 96 << 10
+
+// shownQueue is the queue as a window gets it: without the bytes of attachments,
+// which the window that sent them has, and with long texts shortened.
+func shownQueue(queue []model.QueueEntry) []model.QueueEntry {
+	list := append([]model.QueueEntry{}, queue...)
+	for i := range list {
+		list[i].Attachments = slices.Clone(list[i].Attachments)
+		for j := range list[i].Attachments {
+			list[i].Attachments[j].Bytes = nil
+		}
+	}
+	total := 0
+	for _, e := range list {
+		total += len(e.Text)
+	}
+	keep := appendLimit
+	if total > queueBytes/2 {
+		keep = min(keep, queueBytes/2/len(list))
+	}
+	for ; keep >= 32; keep /= 2 {
+		for i := range list {
+			if e := &list[i]; len(e.Text) > keep {
+				e.Text, e.Cut = string(wholeRunes([]byte(e.Text[:keep]))), len(queue[i].Text)
+			}
+		}
+		if b, err := json.Marshal(list); err != nil || len(b) <= queueBytes {
+			break
+		}
+	}
+	return list
 }

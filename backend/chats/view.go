@@ -154,7 +154,7 @@ func (c *chat) snapshot(ctx context.Context) (model.Chat, error) {
 	}
 	out := model.Chat{
 		ChatSummary: c.summary(), Agent: c.rec.Agent, Abilities: c.rec.Abilities, Catalog: c.catalog, Usage: c.rec.Usage,
-		Items: rows, Total: c.tl.last, Queue: c.queueCopy(), Approvals: c.cards(), AutoMode: c.rec.AutoMode, Silent: c.silent, Stopping: c.stopping,
+		Items: rows, Total: c.tl.last, Queue: shownQueue(c.queue), Approvals: c.cards(), AutoMode: c.rec.AutoMode, Silent: c.silent, Stopping: c.stopping,
 	}
 	if len(rows) > 0 {
 		out.First = rows[0].Seq

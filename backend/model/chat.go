@@ -158,6 +158,9 @@ type QueueEntry struct {
 	Error       string             `json:"error,omitempty"`
 	At          int64              `json:"at"`
 	Steer       bool               `json:"steer,omitempty"`
+	// Cut is the whole size of Text in bytes where it is shortened here; such an
+	// entry cannot be changed, only moved and taken out.
+	Cut int `json:"cut,omitempty"`
 }
 
 // CardState is the moment of an approval card.

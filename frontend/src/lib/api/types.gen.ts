@@ -996,6 +996,7 @@ export interface QueueEntry {
   error?: string;
   at: number;
   steer?: boolean;
+  cut?: number;
 }
 
 export interface QueueResult {
