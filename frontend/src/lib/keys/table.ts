@@ -5,7 +5,7 @@
 export type CommandId =
   | 'palette' | 'nextNeedsYou' | 'focusApproval' | 'stop' | 'newChat' | 'newTerminal' | 'settings' | 'inbox'
   | 'nextTab' | 'previousTab' | 'closeTab' | 'split' | 'sidebar' | 'continueInTerminal' | 'nextRegion' | 'previousRegion'
-  | 'findInTerminal' | 'zoomIn' | 'zoomOut' | 'zoomReset' | 'theme';
+  | 'changes' | 'findInTerminal' | 'zoomIn' | 'zoomOut' | 'zoomReset' | 'theme';
 
 export interface Command {
   id: CommandId;
@@ -32,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   { id: 'closeTab', label: 'Close the tab', icon: 'x', linux: 'Ctrl+Shift+W', mac: 'Cmd+W' },
   { id: 'split', label: 'Open or close the split', icon: 'split', linux: 'Ctrl+Shift+D', mac: 'Cmd+D' },
   { id: 'sidebar', label: 'Show or hide the sidebar', icon: 'sidebar', linux: 'Ctrl+Shift+B', mac: 'Cmd+B' },
+  { id: 'changes', label: 'Show what the chat changed', icon: 'file', linux: 'Ctrl+Shift+G', mac: 'Cmd+Shift+G' },
   { id: 'findInTerminal', label: 'Find in the terminal', icon: 'search', linux: 'Ctrl+Shift+F', mac: 'Cmd+F' },
   { id: 'theme', label: 'Switch between light and dark', icon: 'moon', linux: '', mac: '' },
   { id: 'zoomIn', label: 'Zoom in', icon: 'plus', linux: 'Ctrl+=', mac: 'Cmd+=' },

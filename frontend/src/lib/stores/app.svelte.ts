@@ -43,6 +43,8 @@ export class App {
   restored = $state(false);
   /** The chat whose composer gets the focus once it is shown. */
   focusOn = $state.raw('');
+  /** The chat that shows its changes; turn 0 is all of it. */
+  changesOn = $state.raw<{ id: string; turn: number } | null>(null);
   drafts = $state<Record<string, string>>({});
   /** What is attached to the drafts; the host keeps it. */
   attached = $state<Record<string, Attachment[]>>({});
