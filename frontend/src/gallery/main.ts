@@ -12,7 +12,7 @@ const page = query.get('page') ?? 'states';
 const theme = query.get('theme');
 if (theme) document.documentElement.classList.add(theme);
 const target = document.getElementById('app')!;
-if (page === 'states' || page === 'approvals') mount(Gallery, { target, props: { page } });
+if (page === 'states' || page === 'approvals' || page === 'chat') mount(Gallery, { target, props: { page } });
 else {
   const app = world(page as Scene);
   // The picture's theme is the query's, not the settings'.

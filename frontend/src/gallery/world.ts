@@ -4,10 +4,11 @@ import { FakeServer } from '../lib/fake/server';
 import { App } from '../lib/stores/app.svelte';
 import { fixedClock } from '../lib/stores/clock.svelte';
 import * as data from './data';
+import { chatScene, isChatScene, type ChatScene } from './scenes';
 
 const SCREEN = '\x1b[1;32m~/src/payments-api\x1b[0m \x1b[35mmain\x1b[0m \x1b[33m*3\x1b[0m\r\n\x1b[34m❯\x1b[0m git status --short\r\n \x1b[31mM\x1b[0m upload/gate_test.go\r\n \x1b[31mM\x1b[0m upload/retry.go\r\n\x1b[31m??\x1b[0m notes/flaky.md\r\n\r\n\x1b[1;32m~/src/payments-api\x1b[0m \x1b[35mmain\x1b[0m \x1b[33m*3\x1b[0m\r\n\x1b[34m❯\x1b[0m ';
 
-export type Scene = 'window' | 'working' | 'mirror' | 'inbox' | 'settings' | 'palette' | 'welcome' | 'gone' | 'empty' | 'newchat' | 'takeover' | 'trust' | 'quit' | 'general' | 'terminal' | 'problems' | 'continue' | 'silent' | 'several';
+export type Scene = 'window' | 'working' | 'mirror' | 'inbox' | 'settings' | 'palette' | 'welcome' | 'gone' | 'empty' | 'newchat' | 'takeover' | 'trust' | 'quit' | 'general' | 'terminal' | 'problems' | 'continue' | 'silent' | 'several' | ChatScene;
 
 /** A whole window against a host in memory, in the moment a picture shows. */
 export function world(scene: Scene): App {
@@ -23,6 +24,7 @@ export function world(scene: Scene): App {
   set('harnesses', data.harnesses);
   set('settings', { values: {}, path: '/home/me/.config/whippletree/settings.json', problems: scene === 'problems' ? [{ path: 'general.zoom', code: 'invalid', message: 'must be at most 200' }, { path: 'notifications', code: 'duplicate', message: 'appears twice; the last one counts' }] : undefined });
   set('chat:c1', scene === 'mirror' || scene === 'takeover' ? { ...mirrored(data.chat), approvals: [] } : scene === 'working' || scene === 'continue' ? streaming() : scene === 'silent' ? { ...streaming(), silentSince: data.NOW - 126_000, queue: [] } : scene === 'several' ? { ...data.chat, approvals: [data.approval, { ...data.approval, id: 'a2' }, { ...data.approval, id: 'a3', kind: 'mode', title: 'Change the mode?', preview: undefined, modeChange: { from: 'default', to: 'accept' } }] } : data.chat);
+  if (isChatScene(scene)) set('chat:c1', chatScene(scene));
   set('chat:c2', { ...data.chat, ...data.chats[1], items: data.rows.slice(0, 1), queue: [], approvals: [] });
   set('chat:c3', { ...data.chat, ...data.chats[2], items: data.rows.slice(0, 1), queue: [], approvals: [] });
 
@@ -38,6 +40,10 @@ export function world(scene: Scene): App {
   });
   server.on('catalog.get', () => ({ catalog: data.catalog }));
   server.on('chats.seen', () => ({}));
+  server.on('chats.cards', () => ({ cards: [] }));
+  server.on('chats.rewindPreview', () => ({ conversation: true, rows: 9, files: { possible: true, files: ['upload/retry_test.go', 'upload/gate_test.go'], insertions: 14, deletions: 3 } }));
+  server.on('chats.rewind', () => ({}));
+  server.on('files.open', () => ({ how: 'editor', program: 'code' }));
   server.on('files.find', () => ({ paths: ['upload/retry.go', 'upload/retry_test.go'] }));
   server.on('approvals.answer', (p) => ({ won: true, card: { ...data.approval, state: 'sent', answer: { optionId: p.answer.optionId, by: 'window', at: data.NOW } } }));
   server.on('approvals.rules', () => ({ rules: [{ id: '1', project: '/home/me/src/payments-api', harness: 'claude-code', tool: 'Bash', pattern: 'go test', at: data.NOW }] }));
@@ -48,6 +54,8 @@ export function world(scene: Scene): App {
   server.on('host.doctor', () => ({ checks: [{ id: 'a', title: 'Host', state: 'ok', text: 'version 0.1.0' }] }));
   server.on('trust.check', ({ cwd }) => ({ cwd, root: cwd, state: 'unknown', needed: true, starts: [{ kind: 'hook', name: 'PreToolUse', command: './scripts/check.sh', source: '/home/me/src/payments-api/.claude/settings.json' }, { kind: 'mcp', name: 'postgres', command: 'npx -y postgres-mcp', source: '/home/me/src/payments-api/.mcp.json' }] }));
 
+  // Tests let events come as a host would send them.
+  (globalThis as { fakeHost?: FakeServer }).fakeHost = server;
   const client = new Client({ endpoint: async () => ({ url: 'ws://fake/ws' }), hello: { client: 'test', version: '0' }, connect: () => server.connect() });
   const app = new App(client, { clock: fixedClock(data.NOW) });
   void client.start();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApprovalCard, Option } from '../../lib/api/types.gen';
-import { Announcer, Arming, answerable, choose, emptyDraft, entryOption, optionForKey, pastText, reachText, stepCard, toAnswer } from './card';
+import { Announcer, Arming, answerable, choose, emptyDraft, entryOption, labelParts, optionForKey, pastText, reachText, refusedText, stepCard, toAnswer } from './card';
 
 const option = (id: string, kind: Option['kind'], more: Partial<Option> = {}): Option => ({ id, label: id, kind, reach: 'once', ...more });
 const card = (more: Partial<ApprovalCard> = {}): ApprovalCard => ({
@@ -94,5 +94,35 @@ describe('several requests of one chat', () => {
     expect(a.fresh(three.slice(1))).toEqual([]);
     // Back after a reconnect: it was said already.
     expect(a.fresh(three)).toEqual([]);
+  });
+});
+
+describe('what a line of the timeline says beside the answer', () => {
+  it('who answered: a person here, elsewhere, a rule, the automatic mode', () => {
+    const where = (by: string, at = '') => pastText(card({ state: 'confirmed', answer: { optionId: 'y', by, where: at, at: 1, rule: by === 'rule' ? 'r1' : undefined } }));
+    expect([where('window', 'window').where, where('browser', 'xterm').where, where('cli', 'kitty').where]).toEqual(['here', 'here', 'the command line in kitty']);
+    expect(where('rule')).toMatchObject({ text: 'Allowed by a rule of this project', rule: 'r1', where: '' });
+    expect(where('auto')).toMatchObject({ text: 'Allowed automatically', rule: '' });
+    expect(pastText(card({ state: 'confirmed', answer: { optionId: 'y', by: 'window', at: 1, rule: 'r2' } }))).toMatchObject({ text: 'You allowed always, exactly this', rule: 'r2' });
+  });
+
+  it('each question with its own answer; skip is said as what it is', () => {
+    const questions = [{ id: 'q', text: 'Which?', options: [{ id: 'a', label: 'api' }] }, { id: 'r', text: 'When?', options: [] }];
+    const p = pastText(card({ kind: 'question', questions, state: 'confirmed', answer: { by: 'window', at: 1, answers: { q: { optionIds: ['a'], other: 'soon' }, r: { skipped: true } } } }));
+    expect(p.pairs).toEqual([{ question: 'Which?', answer: 'api, soon' }, { question: 'When?', answer: 'skipped: the agent decides' }]);
+  });
+
+  it('an answer that was never confirmed is not told as one that arrived', () => {
+    expect(pastText(card({ state: 'unconfirmed', answer: { optionId: 'y', label: 'Yes', by: 'window', at: 1 } }))).toMatchObject({ glyph: 'fail', text: 'Not confirmed' });
+  });
+
+  it('an attempt of an agent is told from one of somebody unknown', () => {
+    expect(refusedText({ who: 'cli', where: 'process 7 runs below the agent claude (process 5)', at: 1 })).toEqual({ title: 'Refused: an agent tried to approve itself', text: 'Process 7 runs below the agent claude (process 5), by the command line. Only a person can answer.' });
+    expect(refusedText({ who: 'cli', where: 'process 7 descends from no terminal', at: 1 }).title).toBe('Refused: not proved to be a person');
+  });
+
+  it('the agent’s words keep their code', () => {
+    expect(labelParts('Yes, and `go test` in `a`')).toEqual([{ text: 'Yes, and ', code: false }, { text: 'go test', code: true }, { text: ' in ', code: false }, { text: 'a', code: true }]);
+    expect(labelParts('one ` alone')).toEqual([{ text: 'one ` alone', code: false }]);
   });
 });

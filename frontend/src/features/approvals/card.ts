@@ -1,4 +1,5 @@
-import type { ApprovalCard, Option, Question, QuestionAnswer } from '../../lib/api/types.gen';
+import type { ApprovalCard, Option, Question, QuestionAnswer, RecordedAnswer, RefusedAttempt } from '../../lib/api/types.gen';
+import { cardKey } from '../../lib/stores/cards';
 
 /** The rules of the approval card that are no drawing (DESIGN section 10). */
 
@@ -7,8 +8,7 @@ export const ARM_MS = 500;
 /** A command longer than this scrolls, and must be read to its end first. */
 export const GATE_LINES = 12;
 
-/** A card of another key is a new card: unarmed, unread, nothing chosen. */
-export const cardKey = (c: ApprovalCard): string => `${c.id}/${c.revision}`;
+export { cardKey };
 
 /** The request a step away from one, round the end; the first when it is gone. */
 export function stepCard(cards: readonly ApprovalCard[], id: string, by: number): string {
@@ -131,44 +131,88 @@ export function choose(q: Question, d: Draft, optionId: string): Draft {
   return { ...d, optionIds: d.optionIds.includes(optionId) ? d.optionIds.filter((o) => o !== optionId) : [...d.optionIds, optionId] };
 }
 
-export function answered(q: Question, d: Draft): boolean {
-  return d.optionIds.length > 0 || d.other.trim() !== '' || (!q.options?.length && d.other.trim() !== '');
-}
+export const answered = (d: Draft): boolean => d.optionIds.length > 0 || d.other.trim() !== '';
 
 export function toAnswer(d: Draft): QuestionAnswer {
   const other = d.other.trim();
   return { ...(d.optionIds.length ? { optionIds: d.optionIds } : {}), ...(other ? { other } : {}) };
 }
 
+/** Where an answer came from, in the words of a line. */
+export function answeredWhere(a: Pick<RecordedAnswer, 'by' | 'where'> | undefined): string {
+  if (!a) return '';
+  if (a.by === 'rule' || a.by === 'auto') return '';
+  if (a.by === 'window' || a.by === 'browser') return 'here';
+  if (a.by === 'cli') return a.where && a.where !== 'window' ? `the command line in ${a.where}` : 'the command line';
+  return a.where ?? '';
+}
+
+export interface Past {
+  glyph: 'ok' | 'cancel' | 'fail';
+  text: string;
+  where: string;
+  detail: string;
+  /** The rule of the project that answered, or that this answer made. */
+  rule: string;
+  /** What was asked and what was answered to it. */
+  pairs: { question: string; answer: string }[];
+}
+
 /** What happened to an ended card: the one line of the timeline. */
-export function pastText(c: ApprovalCard): { glyph: 'ok' | 'cancel'; text: string; where: string; detail: string } {
+export function pastText(c: ApprovalCard): Past {
   const a = c.answer;
   const option = c.options?.find((o) => o.id === a?.optionId);
   const label = a?.label ?? option?.label ?? '';
-  const where = a?.where || (a?.by === 'window' ? 'here' : '');
+  const where = answeredWhere(a);
   const no = option?.kind === 'reject_once' || option?.kind === 'reject_always';
+  const comment = a?.comment ? `“${a.comment}”` : '';
+  const past = (glyph: Past['glyph'], text: string, detail = '', more: Partial<Past> = {}): Past => ({ glyph, text, where, detail, rule: '', pairs: [], ...more });
   switch (c.state) {
-    case 'answeredElsewhere':
-      return { glyph: 'ok', text: `Already answered${label ? `: ${label}` : ''}`, where, detail: where ? `Answered in ${where}. An answer from here was not sent.` : 'Answered somewhere else.' };
+    case 'answeredElsewhere': {
+      const place = a?.where || c.elsewhere?.label || '';
+      return past('ok', `Already answered${label ? `: ${label}` : ''}`, place ? `Answered in ${place}. An answer from here was not sent.` : 'Answered somewhere else.', { where: place ? `in ${place}` : '' });
+    }
     case 'withdrawn':
-      return { glyph: 'cancel', text: 'Withdrawn', where: '', detail: 'The turn ended before anybody answered.' };
+      return past('cancel', 'Withdrawn', 'The turn ended before anybody answered.', { where: '' });
     case 'refused':
-      return { glyph: 'cancel', text: 'Refused', where: '', detail: '' };
+      return past('cancel', 'Refused', '', { where: '' });
+    case 'unconfirmed':
+      return past('fail', 'Not confirmed', `The agent did not confirm “${label}” before the turn ended.`);
   }
-  if (c.kind === 'question' && no) return { glyph: 'cancel', text: `You chose “${label}”`, where, detail: a?.comment ? `“${a.comment}”` : '' };
-  if (a?.canceled) return { glyph: 'cancel', text: 'Withdrawn', where, detail: 'The turn was stopped before anybody answered.' };
+  if (a?.canceled) return past('cancel', 'Withdrawn', 'The turn was stopped before anybody answered.');
+  if (a?.by === 'rule') return past('ok', 'Allowed by a rule of this project', '', { rule: a.rule ?? '' });
+  if (a?.by === 'auto') return past('ok', 'Allowed automatically');
   if (c.kind === 'question') {
-    const texts = Object.entries(a?.answers ?? {}).map(([id, x]) => {
-      const q = c.questions?.find((y) => y.id === id);
-      if (x.skipped) return 'skipped: you decide';
-      return [...(x.optionIds ?? []).map((o) => q?.options?.find((y) => y.id === o)?.label ?? o), x.other ?? ''].filter(Boolean).join(', ');
+    if (no) return past('cancel', `You chose “${label}”`, comment);
+    const pairs = (c.questions ?? []).flatMap((q) => {
+      const x = a?.answers?.[q.id];
+      if (!x) return [];
+      const text = x.skipped ? 'skipped: the agent decides' : [...(x.optionIds ?? []).map((o) => q.options?.find((y) => y.id === o)?.label ?? o), x.other ?? ''].filter(Boolean).join(', ');
+      return [{ question: q.text, answer: text }];
     });
-    return { glyph: 'ok', text: 'You answered', where, detail: texts.filter(Boolean).join('; ') };
+    return past('ok', 'You answered', comment, { pairs });
   }
-  if (c.kind === 'plan') return { glyph: no ? 'cancel' : 'ok', text: no ? 'Plan not accepted' : 'Plan accepted', where, detail: a?.comment ? `“${a.comment}”` : no ? '' : label };
-  if (no) return { glyph: 'cancel', text: 'You said no', where, detail: a?.comment ? `“${a.comment}”` : '' };
+  if (c.kind === 'plan') return past(no ? 'cancel' : 'ok', no ? 'Plan not accepted' : 'Plan accepted', comment || (no ? '' : label));
+  if (no) return past('cancel', 'You said no', comment);
+  if (a?.rule) return past('ok', 'You allowed always, exactly this', comment, { rule: a.rule });
   const reach = option?.reach === 'always' ? 'You allowed always' : option?.reach === 'session' ? 'You allowed for this session' : option?.kind === 'allow_once' ? 'You allowed once' : `You chose “${label}”`;
-  return { glyph: 'ok', text: reach, where, detail: a?.comment ? `“${a.comment}”` : '' };
+  return past('ok', reach, comment);
+}
+
+/** An attempt that was not taken: what it was, and who it came from. */
+export function refusedText(r: RefusedAttempt): { title: string; text: string } {
+  const self = /\bagent\b/.test(r.where);
+  const by = r.who === 'cli' ? 'the command line' : r.who;
+  const who = r.where ? r.where[0]!.toUpperCase() + r.where.slice(1) : 'Nobody known';
+  return { title: self ? 'Refused: an agent tried to approve itself' : 'Refused: not proved to be a person', text: `${who}${by ? `, by ${by}` : ''}. Only a person can answer.` };
+}
+
+/** The agent's words with its code in code: text between backticks. */
+export function labelParts(label: string): { text: string; code: boolean }[] {
+  return label
+    .split(/(`[^`]+`)/)
+    .filter(Boolean)
+    .map((t) => (/^`[^`]+`$/.test(t) ? { text: t.slice(1, -1), code: true } : { text: t, code: false }));
 }
 
 /** The option that sends a question's answers: the agent's own, when it offers one. */

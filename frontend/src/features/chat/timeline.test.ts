@@ -1,25 +1,47 @@
 import { describe, expect, it } from 'vitest';
 import type { ApprovalCard, Row } from '../../lib/api/types.gen';
 import { diffTexts, parseUnified } from './diff';
+import { isPast } from '../../lib/stores/cards';
 import { buildTimeline, type Entry, type TimelineRow } from './timeline';
 import { plainOutput, tail, toolView } from './tool';
 
 let seq = 0;
 const r = (type: Row['type'], turn: number, more: Partial<Row> = {}): TimelineRow => ({ row: { id: `i${++seq}`, type, at: seq * 1000, seq, turn, ...more } });
 const shape = (list: Entry<TimelineRow>[]) => list.map((e) => (e.kind === 'row' ? e.row.row.type : e.kind === 'fold' ? `fold(${e.label})` : e.kind));
-const opts = { lastTurn: 2, toggled: new Set<string>(), cards: [] as ApprovalCard[] };
+const opts = { lastTurn: 2, running: true, toggled: new Set<string>(), cards: [] as ApprovalCard[] };
 
 describe('the timeline', () => {
   it('folds the steps of turns before the last one', () => {
     const rows = [r('user', 1), r('reasoning', 1), r('tool', 1), r('tool', 1), r('text', 1), r('user', 2), r('tool', 2), r('tool', 2)];
-    expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'fold(3 steps, 2.0 s)', 'text', 'user', 'tool', 'tool']);
+    expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'fold(3 steps, 2.0 s)', 'text', 'end', 'user', 'tool', 'tool']);
     const fold = buildTimeline(rows, opts)[1]!;
-    expect(shape(buildTimeline(rows, { ...opts, toggled: new Set([fold.id]) }))).toHaveLength(9);
+    expect(shape(buildTimeline(rows, { ...opts, toggled: new Set([fold.id]) }))).toHaveLength(10);
   });
 
-  it('never folds a failed turn', () => {
-    const rows = [r('user', 1), r('tool', 1), r('tool', 1), r('error', 1), r('user', 2)];
-    expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'tool', 'tool', 'error', 'user']);
+  it('folds the newest turn once it ended well, up to the last thing the agent said', () => {
+    const rows = [r('user', 2), r('tool', 2), r('tool', 2), r('text', 2), r('tool', 2), r('tool', 2)];
+    expect(shape(buildTimeline(rows, { ...opts, foldLast: true }))).toEqual(['user', 'tool', 'tool', 'text', 'tool', 'tool']);
+    const over = { ...opts, running: false };
+    expect(shape(buildTimeline(rows, over))).toEqual(['user', 'tool', 'tool', 'text', 'tool', 'tool', 'end']);
+    // Nothing was said after the last two: they are the answer.
+    expect(shape(buildTimeline(rows, { ...over, foldLast: true }))).toEqual(['user', 'fold(2 steps, 1.0 s)', 'text', 'tool', 'tool', 'end']);
+  });
+
+  it('never folds a turn that failed, was stopped, or lost its host', () => {
+    const steps = () => [r('user', 1), r('tool', 1), r('tool', 1)];
+    expect(shape(buildTimeline([...steps(), r('error', 1), r('user', 2)], opts))).toEqual(['user', 'tool', 'tool', 'error', 'end', 'user']);
+    expect(shape(buildTimeline([...steps(), r('notice', 1, { id: 'end-1' }), r('user', 2)], opts))).toEqual(['user', 'tool', 'tool', 'notice', 'end', 'user']);
+    expect(shape(buildTimeline([...steps(), r('tool', 1, { state: 'canceled' }), r('user', 2)], opts))).toEqual(['user', 'tool', 'tool', 'tool', 'end', 'user']);
+    const over = { ...opts, running: false, foldLast: true };
+    expect(shape(buildTimeline([r('user', 2), r('tool', 2), r('tool', 2), r('text', 2), r('error', 2)], over))).toEqual(['user', 'tool', 'tool', 'text', 'error', 'end']);
+    // A tool that failed is no turn that failed.
+    expect(shape(buildTimeline([r('user', 2), r('tool', 2, { state: 'failed' }), r('tool', 2), r('text', 2)], over))).toEqual(['user', 'fold(2 steps, 1.0 s)', 'text', 'end']);
+  });
+
+  it('sums up what a turn changed', () => {
+    const edit = (path: string, more = {}) => r('tool', 1, { state: 'completed', detail: { edit: { path, added: 3, removed: 1 } }, ...more });
+    const rows = [r('user', 1), edit('a'), edit('a'), r('subagent', 1, { id: 'sub' }), edit('b', { parentId: 'sub' }), edit('c', { state: 'declined' }), r('tool', 1, { state: 'completed', detail: { write: { path: 'd', content: '1\n2\n', created: true } } }), r('user', 2)];
+    expect(buildTimeline(rows, opts).find((e) => e.kind === 'end')).toMatchObject({ sum: { turn: 1, files: 3, added: 11, removed: 3, took: 6000 } });
   });
 
   it('does not show what the agent took back', () => {
@@ -27,11 +49,16 @@ describe('the timeline', () => {
     expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'text', 'text', 'tool']);
   });
 
-  it('puts what a sub-agent did below it', () => {
-    const parent = r('subagent', 2);
-    const list = buildTimeline([parent, r('tool', 2, { parentId: parent.row.id }), r('text', 2, { parentId: 'unknown' })], opts);
+  it('puts what a sub-agent did below it, at any depth, once it is opened', () => {
+    const rows = [r('subagent', 2, { id: 'a' }), r('subagent', 2, { id: 'b', parentId: 'a' }), r('tool', 2, { parentId: 'b' }), r('subagent', 2, { id: 'c', parentId: 'b' }), r('text', 2, { parentId: 'unknown' })];
+    const list = buildTimeline(rows, opts);
     expect(shape(list)).toEqual(['subagent', 'text']);
-    expect(list[0]).toMatchObject({ children: [{ row: { type: 'tool' } }] });
+    expect(list[0]).toMatchObject({ steps: 1, depth: 0 });
+    const open = buildTimeline(rows, { ...opts, toggled: new Set(['a', 'b', 'c']) });
+    expect(open.map((e) => ('depth' in e ? e.depth : -1))).toEqual([0, 1, 2, 2, 3, 0]);
+    expect(shape(open)).toEqual(['subagent', 'subagent', 'tool', 'subagent', 'none', 'text']);
+    // One that names itself as its parent cannot hide.
+    expect(shape(buildTimeline([r('subagent', 2, { id: 'x', parentId: 'x' })], opts))).toEqual(['subagent']);
   });
 
   it('draws the border where a terminal wrote', () => {
@@ -43,7 +70,7 @@ describe('the timeline', () => {
     const tool = r('tool', 2);
     const card = (id: string, state: ApprovalCard['state'], more: Partial<ApprovalCard> = {}): ApprovalCard => ({ id, kind: 'tool', title: '', options: [], chatId: 'c', turn: 2, at: tool.row.at + 1, revision: 1, state, ...more });
     const cards = [card('a', 'confirmed', { itemId: tool.row.id }), card('b', 'open'), card('c', 'sent', { acknowledges: true }), card('d', 'withdrawn')];
-    expect(shape(buildTimeline([tool, r('text', 2)], { ...opts, cards }))).toEqual(['tool', 'card', 'card', 'text']);
+    expect(shape(buildTimeline([tool, r('text', 2)], { ...opts, cards: cards.filter(isPast) }))).toEqual(['tool', 'card', 'card', 'text']);
   });
 });
 
@@ -51,7 +78,7 @@ describe('tools', () => {
   it.each([
     [{ kind: 'read', detail: { read: { path: 'a.go', from: 1, to: 88 } } }, ['Read', 'a.go', '1–88', 'none']],
     [{ kind: 'search', detail: { search: { query: 'x', matches: 1 } } }, ['Searched', 'x', '1 match', 'none']],
-    [{ kind: 'execute', state: 'completed', output: 'o', detail: { execute: { command: 'ls', exitCode: 1, durationMs: 8214 } } }, ['Ran', 'ls', 'exit 1, 8.2 s', 'output']],
+    [{ kind: 'execute', state: 'completed', output: 'o', detail: { execute: { command: 'ls', exitCode: 1, durationMs: 8214 } } }, ['Ran', 'ls', '8.2 s', 'output']],
     [{ kind: 'execute', state: 'running', detail: { execute: { command: 'ls' } } }, ['Running', 'ls', '', 'none']],
     [{ kind: 'execute', state: 'declined', detail: { execute: { command: 'rm' } } }, ['Not allowed', 'rm', '', 'none']],
     [{ kind: 'edit', detail: { edit: { path: 'a', old: 'x', new: 'y', added: 1, removed: 1 } } }, ['Edited', 'a', '', 'diff']],

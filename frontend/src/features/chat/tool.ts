@@ -9,7 +9,11 @@ export interface ToolView {
   /** The subject is a path: cut in the middle. */
   path: boolean;
   right: string;
+  /** How it went wrong, before right: "exit 1". */
+  code: string;
   bad: boolean;
+  /** Where an editor opens the file; 0 is unknown. */
+  line: number;
   added?: number;
   removed?: number;
   body: 'none' | 'diff' | 'output' | 'write' | 'data' | 'question' | 'text';
@@ -34,7 +38,9 @@ export function toolView(r: Row): ToolView {
     subject: r.title ?? r.name ?? '',
     path: false,
     right: '',
+    code: '',
     bad: r.state === 'failed',
+    line: r.locations?.[0]?.line ?? 0,
     body: r.output ? 'output' : 'none',
   };
   if (d.execute) {
@@ -43,12 +49,14 @@ export function toolView(r: Row): ToolView {
     const code = e.exitCode;
     v.bad = v.bad || (code ?? 0) !== 0;
     const ms = e.durationMs || (r.startedAt && r.endedAt ? r.endedAt - r.startedAt : 0);
-    v.right = [code === undefined ? (e.background ? 'in the background' : '') : `exit ${code}`, ms ? duration(ms) : ''].filter(Boolean).join(', ');
+    if (code) v.code = `exit ${code}`;
+    v.right = [code === undefined ? (e.background ? 'in the background' : '') : code ? '' : 'exit 0', ms ? duration(ms) : ''].filter(Boolean).join(', ');
   } else if (d.edit) {
     v.subject = d.edit.path;
     v.path = true;
     v.added = d.edit.added;
     v.removed = d.edit.removed;
+    v.line ||= firstChanged(d.edit);
     v.body = d.edit.diff || d.edit.old !== undefined || d.edit.new !== undefined ? 'diff' : v.body;
   } else if (d.write) {
     v.verb = running ? 'Writing' : d.write.created ? 'Created' : 'Wrote';
@@ -60,6 +68,7 @@ export function toolView(r: Row): ToolView {
     v.subject = d.read.path;
     v.path = true;
     v.right = range(d.read.from, d.read.to);
+    v.line ||= d.read.from ?? 0;
     v.body = 'none';
   } else if (d.search) {
     v.subject = d.search.query;
@@ -85,12 +94,18 @@ export function toolView(r: Row): ToolView {
     v.subject = r.title === r.name ? '' : (r.title ?? '');
     v.body = 'data';
   }
-  if (r.state === 'declined') v.right = '';
+  if (r.state === 'declined') v.right = v.code = '';
   else if (r.state === 'canceled') v.right = v.right || 'stopped';
-  else if (r.state === 'failed' && !v.right) v.right = 'failed';
+  else if (r.state === 'failed' && !v.code) v.code = 'failed';
   if (r.state === 'declined') v.verb = 'Not allowed';
   if (r.state === 'canceled') v.verb = 'Stopped';
   return v;
+}
+
+/** The first line of the new file that an edit touches. */
+function firstChanged(e: { diff?: string; startLine?: number }): number {
+  const m = /^@@ -\d+(?:,\d+)? \+(\d+)/m.exec(e.diff ?? '');
+  return m ? Number(m[1]) : (e.startLine ?? 0);
 }
 
 /** Terminal escapes in recorded output are left out: it is text here, not a terminal. */
@@ -106,4 +121,17 @@ export function plainOutput(text: string): string {
 export function tail(text: string, lines: number): { text: string; total: number } {
   const all = text.replace(/\n+$/, '').split('\n');
   return { text: all.slice(-lines).join('\n'), total: text ? all.length : 0 };
+}
+
+const BAD = /\b(FAIL(?:ED)?:?|ERROR:?|Error:|error:|panic:|fatal:)/;
+
+/** A line of output in parts: the word that says that something went wrong stands out. */
+export function marked(line: string): { text: string; bad: boolean }[] {
+  const m = BAD.exec(line);
+  if (!m) return [{ text: line, bad: false }];
+  return [
+    { text: line.slice(0, m.index), bad: false },
+    { text: m[0], bad: true },
+    { text: line.slice(m.index + m[0].length), bad: false },
+  ].filter((t) => t.text);
 }

@@ -9,15 +9,18 @@ const ROLES: [RegExp, Run['role']][] = [
   [/string|regexp|addition|symbol|char/, 's'],
   [/number|literal|bullet|variable\.constant/, 'n'],
   [/keyword|built_in|selector-tag|tag|name|operator|section|deletion/, 'k'],
-  [/title|function|attr|property|type|class|params/, 'f'],
+  [/title|attr|property|type/, 'f'],
 ];
 
 const role = (cls: string): Run['role'] => ROLES.find(([re]) => re.test(cls))?.[1] ?? '';
 
 const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#x27;': "'", '&#39;': "'" };
 
-/** The highlighter's markup as lines of runs: the page sets text, never markup. */
-export function toLines(html: string): Run[][] {
+/** A name that is called. */
+const CALL = /([A-Za-z_$][\w$]*)(?=\()/;
+
+/** The highlighter's markup as lines of runs: the page sets text, never markup. With calls, names before a bracket are functions. */
+export function toLines(html: string, calls = false): Run[][] {
   const lines: Run[][] = [[]];
   const stack: Run['role'][] = [];
   for (const part of html.split(/(<span class="[^"]*">|<\/span>)/)) {
@@ -28,7 +31,10 @@ export function toLines(html: string): Run[][] {
       const text = part.replace(/&(?:amp|lt|gt|quot|#x27|#39);/g, (e) => ENTITIES[e]!);
       text.split('\n').forEach((t, i) => {
         if (i) lines.push([]);
-        if (t) lines.at(-1)!.push({ role: stack.at(-1) ?? '', text: t });
+        if (!t) return;
+        const role = stack.at(-1) ?? '';
+        if (role || !calls) return void lines.at(-1)!.push({ role, text: t });
+        t.split(CALL).forEach((text, j) => text && lines.at(-1)!.push({ role: j % 2 ? 'f' : '', text }));
       });
     }
   }

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from 'vitest';
-import { renderMarkdown } from './sanitise';
+import { pathIn, renderMarkdown } from './sanitise';
 
 function dom(source: string): HTMLElement {
   const div = document.createElement('div');
@@ -78,5 +78,22 @@ describe('ordinary markdown', () => {
     expect(renderMarkdown('**a** `b` ~~c~~')).toBe('<p><strong>a</strong> <code>b</code> <del>c</del></p>\n');
     expect(dom('- [x] done\n- [ ] open').textContent).toContain('☑ done');
     expect(dom('|a|b|\n|-|-:|\n|1|2|').querySelectorAll('td').length).toBe(2);
+  });
+});
+
+describe('paths between backticks', () => {
+  it.each([
+    ['src/a.go', 'src/a.go', 0],
+    ['src/a.go:12', 'src/a.go', 12],
+    ['a.go:12:5', 'a.go', 12],
+    ['/etc/hosts.d/x.conf', '/etc/hosts.d/x.conf', 0],
+    ['~/notes/b.md', '~/notes/b.md', 0],
+    ['../up/c_test.ts:7', '../up/c_test.ts', 7],
+  ])('%s', (text, path, line) => expect(pathIn(text)).toEqual({ path, line }));
+  it.each(['a.go', 'Foo.bar', 'go test ./x', 'https://a.b/c.html', 'a/b', '../../etc', '$(x)/a.go', 'a b/c.go', '-rf/a.go\n', 'x'.repeat(600) + '/a.go'])('%j is none', (text) => expect(pathIn(text)).toBeNull());
+  it('are marked in text, not in blocks nor in links', () => {
+    const box = document.createElement('div');
+    box.innerHTML = renderMarkdown('`src/a.go:3`, [`src/b.go`](https://x.example)\n\n    src/c.go\n', true);
+    expect([...box.querySelectorAll('[data-file]')].map((e) => [e.getAttribute('data-file'), e.getAttribute('data-line')])).toEqual([['src/a.go', '3']]);
   });
 });

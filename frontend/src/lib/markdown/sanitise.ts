@@ -47,8 +47,20 @@ function link(doc: Document, url: URL, label: Node | string, text: string): Node
   return a;
 }
 
+/** A path with a folder or a line, as agents write it between backticks: `src/a.go:12`. */
+const PATH = /^(?:~\/|\.{1,2}\/|\/)?(?:[\w@+~-][\w.@+~-]*\/)*[\w@+~-][\w.@+~-]*\.[A-Za-z][\w]{0,9}(?::(\d{1,7})(?::\d{1,7})?)?$/;
+
+export function pathIn(text: string): { path: string; line: number } | null {
+  const m = text.length > 500 ? null : PATH.exec(text);
+  if (!m) return null;
+  const path = m[1] ? text.slice(0, text.indexOf(':')) : text;
+  // One bare name may be a method or a package: only a folder or a line makes it a path.
+  if (!m[1] && !path.includes('/')) return null;
+  return { path, line: Number(m[1] ?? 0) };
+}
+
 /** Links and images become ours; the agent's elements with addresses go. */
-function rewrite(root: DocumentFragment): void {
+function rewrite(root: DocumentFragment, files: boolean): void {
   const doc = root.ownerDocument;
   for (const img of root.querySelectorAll('img')) {
     const alt = visible(img.getAttribute('alt') ?? '').trim();
@@ -65,16 +77,24 @@ function rewrite(root: DocumentFragment): void {
     else if (text.trim()) a.replaceWith(link(doc, url, inner, text));
     else a.replaceWith(link(doc, url, url.href, url.href));
   }
+  for (const code of files ? root.querySelectorAll('code') : []) {
+    const at = code.closest('pre, [data-link]') ? null : pathIn(code.textContent ?? '');
+    if (!at) continue;
+    code.setAttribute('data-file', at.path);
+    code.setAttribute('data-line', String(at.line));
+    code.setAttribute('role', 'link');
+    code.setAttribute('tabindex', '0');
+  }
 }
 
-/** The safe HTML of a piece of markdown. */
-export function renderMarkdown(source: string): string {
+/** The safe HTML of a piece of markdown. With files, paths between backticks are links that the window opens. */
+export function renderMarkdown(source: string, files = false): string {
   const raw = marked.parse(source, { async: false, gfm: true, breaks: false }) as string;
   // Task list boxes are inputs in marked's HTML: as text they survive.
   const boxes = raw.replace(/<input [^>]*type="checkbox"[^>]*>/g, (m) => (m.includes('checked') ? '☑' : '☐'));
   purify ??= createDOMPurify(window);
   const fragment = purify.sanitize(boxes, CONFIG) as unknown as DocumentFragment;
-  rewrite(fragment);
+  rewrite(fragment, files);
   const box = document.implementation.createHTMLDocument('').createElement('div');
   box.append(fragment);
   return box.innerHTML;

@@ -1,6 +1,7 @@
 import type { Client } from '../api/client';
 import { reason } from '../api/errors';
 import type { Appended, ApprovalCard, Catalog, Chat, ChatSummary, Event, Notice, QueueEntry, Row, RemovedRows, TurnChanged, Usage } from '../api/types.gen';
+import { cardKey, isPast } from './cards';
 import { mergeSummary, type ChatDetail } from './merge';
 
 /** Length in UTF-8 bytes without making the bytes. */
@@ -51,7 +52,12 @@ export interface ChatStore {
   readonly chat: Chat | null;
   readonly rows: readonly ChatRow[];
   readonly queue: readonly QueueEntry[];
+  /** All requests that are known. */
   readonly approvals: readonly ApprovalCard[];
+  /** Those that wait, for a person or for the agent's acknowledgement. */
+  readonly asked: readonly ApprovalCard[];
+  /** Those that have ended, by themselves or with their turn. */
+  readonly past: readonly ApprovalCard[];
   readonly usage: Usage | undefined;
   readonly catalog: Catalog | undefined;
   /** Grows when the agent sends something: drives the working glyph. */
@@ -71,6 +77,10 @@ export function createChat(client: Client, id: string): ChatStore {
   let rows = $state.raw<readonly ChatRow[]>([]);
   let queue = $state.raw<readonly QueueEntry[]>([]);
   let approvals = $state.raw<readonly ApprovalCard[]>([]);
+  /** Ended with their turn, or read from the store: whatever their state says, nobody waits for them. */
+  let settled = $state.raw<ReadonlySet<string>>(new Set());
+  const asked = $derived(approvals.filter((a) => !isPast(a) && !settled.has(cardKey(a))));
+  const past = $derived(approvals.filter((a) => isPast(a) || settled.has(cardKey(a))));
   let usage = $state.raw<Usage | undefined>();
   let catalog = $state.raw<Catalog | undefined>();
   let notices = $state.raw<readonly Notice[]>([]);
@@ -78,6 +88,8 @@ export function createChat(client: Client, id: string): ChatStore {
   let error = $state('');
   let byId = new Map<string, ChatRow>();
   let loading = false;
+  /** How far back the requests that have ended are known; 0: to the beginning. */
+  let pastFrom = Infinity;
   const topic = `chat:${id}`;
   let stop = follow();
 
@@ -91,8 +103,9 @@ export function createChat(client: Client, id: string): ChatStore {
     queue = c.queue ?? [];
     // Cards that ended while we were away stay as lines of the timeline.
     const fresh = c.approvals ?? [];
-    const known = new Set(fresh.map((a) => a.id));
-    approvals = [...approvals.filter((a) => !known.has(a.id) && a.state !== 'open' && a.state !== 'sent'), ...fresh];
+    const known = new Set(fresh.map(cardKey));
+    settle(approvals.filter((a) => !known.has(cardKey(a)) && a.state !== 'open'));
+    approvals = [...approvals.filter((a) => !known.has(cardKey(a)) && a.state !== 'open'), ...fresh];
     usage = c.usage;
     catalog = c.catalog;
     const map = new Map<string, ChatRow>();
@@ -104,6 +117,28 @@ export function createChat(client: Client, id: string): ChatStore {
       return kept;
     });
     byId = map;
+    pastFrom = Infinity;
+    void pastTo(rows[0]?.row.at ?? 0);
+  }
+
+  function settle(list: readonly ApprovalCard[]) {
+    if (list.length) settled = new Set([...settled, ...list.map(cardKey)]);
+  }
+
+  /** Fetches the requests that ended since a time: lines beside the rows of then. */
+  async function pastTo(at: number) {
+    try {
+      while (pastFrom > at) {
+        const { cards, more } = await client.call('chats.cards', { chatId: id, before: Number.isFinite(pastFrom) ? pastFrom : undefined });
+        const known = new Set(approvals.map(cardKey));
+        const fresh = (cards ?? []).filter((c) => !known.has(cardKey(c)));
+        settle(fresh);
+        approvals = [...approvals, ...fresh];
+        pastFrom = more && cards?.length ? cards.at(-1)!.at : 0;
+      }
+    } catch {
+      // Without them the rows are still right; the next snapshot asks again.
+    }
   }
 
   function events(batch: Event[]) {
@@ -135,7 +170,9 @@ export function createChat(client: Client, id: string): ChatStore {
         break;
       case 'approval': {
         const card = e.data as ApprovalCard;
-        approvals = approvals.some((a) => a.id === card.id) ? approvals.map((a) => (a.id === card.id ? card : a)) : [...approvals, card];
+        // What was asked anew is another card; the one before it stays as it ended.
+        const same = (a: ApprovalCard) => cardKey(a) === cardKey(card);
+        approvals = approvals.some(same) ? approvals.map((a) => (same(a) ? card : a)) : [...approvals.filter((a) => a.id !== card.id || a.state !== 'open'), card];
         break;
       }
       case 'usage':
@@ -146,6 +183,8 @@ export function createChat(client: Client, id: string): ChatStore {
         break;
       case 'turn': {
         const t = e.data as TurnChanged;
+        // Every request ends with its turn.
+        if (t.end) settle(approvals.filter((a) => a.turn === t.turn && !a.elsewhere));
         if (chat) chat = { ...chat, turn: t.end ? 'idle' : t.state, silentSince: t.end ? undefined : chat.silentSince, turnSince: t.end ? undefined : (chat.turnSince ?? t.at), lastEnd: t.end ?? chat.lastEnd };
         break;
       }
@@ -183,6 +222,8 @@ export function createChat(client: Client, id: string): ChatStore {
     get rows() { return rows; },
     get queue() { return queue; },
     get approvals() { return approvals; },
+    get asked() { return asked; },
+    get past() { return past; },
     get usage() { return usage; },
     get catalog() { return catalog; },
     get pulse() { return pulse; },
@@ -198,6 +239,7 @@ export function createChat(client: Client, id: string): ChatStore {
         const made = (older ?? []).filter((r) => !byId.has(r.id)).map((r) => new ChatRow(r));
         for (const r of made) byId.set(r.row.id, r);
         rows = [...made, ...rows];
+        void pastTo(rows[0]?.row.at ?? 0);
       } catch (e) {
         error = reason(e);
       } finally {
