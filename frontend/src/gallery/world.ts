@@ -4,11 +4,12 @@ import { FakeServer } from '../lib/fake/server';
 import { App } from '../lib/stores/app.svelte';
 import { fixedClock } from '../lib/stores/clock.svelte';
 import * as data from './data';
+import { isKeepingScene, keeping, keepingDialog, type KeepingScene } from './keeping';
 import { chatScene, isChatScene, type ChatScene } from './scenes';
 
 const SCREEN = '\x1b[1;32m~/src/payments-api\x1b[0m \x1b[35mmain\x1b[0m \x1b[33m*3\x1b[0m\r\n\x1b[34m❯\x1b[0m git status --short\r\n \x1b[31mM\x1b[0m upload/gate_test.go\r\n \x1b[31mM\x1b[0m upload/retry.go\r\n\x1b[31m??\x1b[0m notes/flaky.md\r\n\r\n\x1b[1;32m~/src/payments-api\x1b[0m \x1b[35mmain\x1b[0m \x1b[33m*3\x1b[0m\r\n\x1b[34m❯\x1b[0m ';
 
-export type Scene = 'window' | 'working' | 'mirror' | 'inbox' | 'settings' | 'palette' | 'welcome' | 'gone' | 'empty' | 'newchat' | 'takeover' | 'trust' | 'quit' | 'general' | 'terminal' | 'problems' | 'continue' | 'silent' | 'several' | ChatScene;
+export type Scene = KeepingScene | 'window' | 'working' | 'mirror' | 'inbox' | 'settings' | 'palette' | 'welcome' | 'gone' | 'empty' | 'newchat' | 'takeover' | 'trust' | 'quit' | 'general' | 'terminal' | 'problems' | 'continue' | 'silent' | 'several' | ChatScene;
 
 /** A whole window against a host in memory, in the moment a picture shows. */
 export function world(scene: Scene): App {
@@ -40,6 +41,7 @@ export function world(scene: Scene): App {
   });
   server.on('catalog.get', () => ({ catalog: data.catalog }));
   server.on('chats.seen', () => ({}));
+  keeping(server, scene);
   server.on('chats.cards', () => ({ cards: [] }));
   server.on('chats.rewindPreview', () => ({ conversation: true, rows: 9, files: { possible: true, files: ['upload/retry_test.go', 'upload/gate_test.go'], insertions: 14, deletions: 3 } }));
   server.on('chats.rewind', () => ({}));
@@ -65,6 +67,7 @@ export function world(scene: Scene): App {
     if (scene === 'settings') app.win.settingsPage = 'agents';
     if (scene === 'terminal') app.win.settingsPage = 'terminal';
     if (scene === 'continue') app.dialog = { kind: 'continue', chatId: 'c1' };
+    if (isKeepingScene(scene)) app.dialog = keepingDialog(scene);
     if (scene === 'palette') app.palette = true;
     if (scene === 'newchat') app.dialog = { kind: 'newChat' };
     if (scene === 'takeover') app.dialog = { kind: 'takeOver', chatId: 'c1' };

@@ -5,7 +5,7 @@
 export type CommandId =
   | 'palette' | 'nextNeedsYou' | 'focusApproval' | 'stop' | 'newChat' | 'newTerminal' | 'settings' | 'inbox'
   | 'nextTab' | 'previousTab' | 'closeTab' | 'split' | 'sidebar' | 'continueInTerminal' | 'nextRegion' | 'previousRegion'
-  | 'changes' | 'findInTerminal' | 'zoomIn' | 'zoomOut' | 'zoomReset' | 'theme';
+  | 'search' | 'history' | 'exportChat' | 'archiveChat' | 'changes' | 'findInTerminal' | 'zoomIn' | 'zoomOut' | 'zoomReset' | 'theme';
 
 export interface Command {
   id: CommandId;
@@ -25,6 +25,10 @@ export const COMMANDS: readonly Command[] = [
   { id: 'newChat', label: 'New chat', icon: 'plus', linux: 'Ctrl+Shift+N', mac: 'Cmd+N' },
   { id: 'newTerminal', label: 'New terminal', icon: 'term', linux: 'Ctrl+Shift+T', mac: 'Cmd+T' },
   { id: 'inbox', label: 'Open the inbox', icon: 'inbox', linux: 'Ctrl+Shift+I', mac: 'Cmd+Shift+I' },
+  { id: 'search', label: 'Search in everything', icon: 'search', linux: 'Ctrl+Shift+S', mac: 'Cmd+Shift+F' },
+  { id: 'history', label: 'History: stored sessions and the archive', icon: 'clock', linux: 'Ctrl+Shift+H', mac: 'Cmd+Shift+H' },
+  { id: 'exportChat', label: 'Export the chat', icon: 'out', linux: '', mac: '' },
+  { id: 'archiveChat', label: 'Archive the chat', icon: 'inbox', linux: '', mac: '' },
   { id: 'settings', label: 'Settings', icon: 'gear', linux: 'Ctrl+Shift+,', mac: 'Cmd+,' },
   { id: 'continueInTerminal', label: 'Continue in terminal', icon: 'toterm', linux: 'Ctrl+Shift+O', mac: 'Cmd+Shift+O' },
   { id: 'nextTab', label: 'Next tab', icon: 'right', linux: 'Ctrl+Tab', mac: 'Ctrl+Tab' },

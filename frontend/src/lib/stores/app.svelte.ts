@@ -18,6 +18,9 @@ export type Dialog =
   | { kind: 'continue'; chatId: string }
   | { kind: 'takeOver'; chatId: string }
   | { kind: 'removeChat'; chatId: string }
+  | { kind: 'exportChat'; chatId: string }
+  | { kind: 'search'; text?: string; cwd?: string }
+  | { kind: 'history'; root?: string }
   | { kind: 'closeTerminal'; terminalId: string }
   | { kind: 'quit'; runningTurns: number; terminals: number };
 
@@ -41,6 +44,8 @@ export class App {
   dialog = $state.raw<Dialog | null>(null);
   palette = $state(false);
   restored = $state(false);
+  /** What was found and is to be shown: a row of a chat, with the words that were searched for. */
+  found = $state.raw<{ chatId: string; itemId: string; words: string } | null>(null);
   /** The chat whose composer gets the focus once it is shown. */
   focusOn = $state.raw('');
   /** The chat that shows its changes; turn 0 is all of it. */
@@ -133,6 +138,22 @@ export class App {
   openTab(tab: Tab, how: { beside?: boolean } = {}): void {
     this.win.open(tab, how);
     this.focusOn = tab.kind === 'chat' ? tab.id : '';
+  }
+
+  /** Opens a chat at what was found in it. */
+  showFound(chatId: string, itemId: string, words: string): void {
+    this.found = { chatId, itemId, words };
+    this.win.open({ kind: 'chat', id: chatId });
+    this.focusOn = '';
+  }
+
+  /** Puts a chat away; the message takes it back. */
+  async archive(chatId: string): Promise<boolean> {
+    const set = (value: boolean) => this.act(value ? 'Could not archive the chat' : 'Could not bring the chat back', () => this.client.call('chats.set', { chatId, name: 'archived', value }));
+    if (!(await set(true))) return false;
+    this.win.close({ kind: 'chat', id: chatId });
+    this.toasts.show({ kind: 'info', text: 'Chat archived', action: { label: 'Undo', run: () => void set(false).then((ok) => ok && this.openTab({ kind: 'chat', id: chatId })) } });
+    return true;
   }
 
   /** Opens a row: its chat, or its session as a read-only mirror. */
