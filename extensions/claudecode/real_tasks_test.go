@@ -49,6 +49,48 @@ func TestRealBackgroundSubagentIsEndedByItself(t *testing.T) {
 	sameRows(t, rec.rows(), s)
 }
 
+// One of two sub-agents that the turn waits for is ended by itself: the other one
+// and the turn go on.
+func TestRealForegroundSubagentIsEndedByItself(t *testing.T) {
+	l := newLab(t)
+	rec := newRecorder()
+	rec.decide = choose(optionAllow)
+	chat := l.open(rec, nil)
+	done := make(chan agent.TurnEnd, 1)
+	go func() { done <- l.say(chat, "scenario:task-hold") }()
+	if err := l.server.WaitHeld(l.ctx(), "half"); err != nil {
+		t.Fatal(err)
+	}
+	held := func(it agent.Item) bool { return it.Title == "Stand still" }
+	rec.wait(t, "the offer to end it", func() bool {
+		for _, it := range rec.items {
+			if held(it) && it.Cancelable {
+				return true
+			}
+		}
+		return false
+	})
+	if err := chat.(agent.ItemCanceler).CancelItem(l.ctx(), rec.row(t, held).ID); err != nil {
+		t.Fatal(err)
+	}
+	if end := <-done; end.Outcome != agent.OutcomeCompleted {
+		t.Errorf("end: %+v", end)
+	}
+	if it := rec.row(t, held); it.State != agent.StateCanceled || it.Cancelable {
+		t.Errorf("ended: %+v", it)
+	}
+	if it := rec.row(t, func(it agent.Item) bool { return it.Title == "Look around" }); it.State != agent.StateCompleted {
+		t.Errorf("the other: %+v", it)
+	}
+	if err := chat.Close(l.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	s, stop := l.mirror(*rec.ready.Handle, agent.Position{})
+	s.wait(l.ctx(), t, "the end of the transcript", func() bool { return s.caught > 0 })
+	stop()
+	sameRows(t, rec.rows(), s)
+}
+
 // A finished sub-agent that is sent on has a row of its own for that, live and in
 // the mirror.
 func TestRealFinishedSubagentIsSentOn(t *testing.T) {

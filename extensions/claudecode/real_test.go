@@ -473,6 +473,59 @@ func TestRealProcessDeathEndsTheTurn(t *testing.T) {
 	}
 }
 
+// The real process is killed while a card is open and between two turns; the
+// conversation goes on in the next one each time.
+func TestRealKilledWhileAskedAndBetweenTurns(t *testing.T) {
+	l := newLab(t)
+	rec := newRecorder()
+	chat := l.open(rec, nil)
+	kill := func(rec *recorder) {
+		t.Helper()
+		p, err := os.FindProcess(rec.ready.Pid)
+		if err == nil {
+			err = p.Kill()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.wait(t, "the exit", func() bool { return rec.exit != nil })
+	}
+	done := make(chan agent.TurnEnd, 1)
+	go func() { done <- l.say(chat, "scenario:bash-allow") }()
+	rec.wait(t, "the request", func() bool { return len(rec.approvals) == 1 })
+	kill(rec)
+	if end := <-done; end.Outcome != agent.OutcomeFailed || end.Reason != "crashed" {
+		t.Errorf("end: %+v", end)
+	}
+	rec.wait(t, "the withdrawal", func() bool { return len(rec.withdrawn) == 1 })
+	for _, it := range rec.rows() {
+		if it.Open() {
+			t.Errorf("a row stayed open: %+v", it)
+		}
+	}
+	rec2 := newRecorder()
+	chat2 := l.open(rec2, func(r *agent.OpenRequest) { r.Resume = rec.ready.Handle })
+	l.completed(chat2, "hello after the first")
+	// What it has not written yet is lost with it: it writes a moment later.
+	s, stop := l.mirror(*rec.ready.Handle, agent.Position{})
+	s.wait(l.ctx(), t, "the answer in the transcript", func() bool {
+		return strings.HasSuffix(s.texts(), "hello after the first | Hello from the scripted model.")
+	})
+	stop()
+	kill(rec2)
+	if len(rec2.turns) != 0 || len(rec2.failures) != 0 {
+		t.Errorf("a death between turns made turns %v, faults %v", rec2.turns, rec2.failures)
+	}
+	chat3 := l.open(newRecorder(), func(r *agent.OpenRequest) { r.Resume = rec.ready.Handle })
+	l.completed(chat3, "hello after the second")
+	asked := l.server.Turns()
+	for _, said := range []string{"scenario:bash-allow", "hello after the first"} {
+		if !strings.Contains(string(asked[len(asked)-1].Raw), said) {
+			t.Errorf("%q was lost with a process", said)
+		}
+	}
+}
+
 func TestRealAvailabilityAndCatalog(t *testing.T) {
 	l := newLab(t)
 	a, err := l.h.Provider.Availability(l.ctx())

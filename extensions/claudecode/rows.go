@@ -128,6 +128,10 @@ func (rs *rows) call(b block, parent string, at int64) {
 
 func (rs *rows) user(r *record) {
 	if r.interrupted() {
+		if r.ParentToolUseID != "" || r.AgentID != "" || r.IsSidechain { // a sub-agent was ended, nothing else
+			rs.closeBelow(rs.parent(r), agent.StateCanceled, r.at())
+			return
+		}
 		rs.closeOpen(agent.StateCanceled, r.at())
 		return
 	}
@@ -187,13 +191,15 @@ func (rs *rows) answer(r *record, b block) {
 		return // its call was not seen (a cut transcript)
 	}
 	it := *open
-	it.EndedAt = r.at()
+	it.EndedAt, it.Cancelable = r.at(), false
 	it.Output = plainText(b.Content)
 	switch refusal := r.refusal(b.ToolUseID); {
 	case refusal == "declined":
 		it.State = agent.StateDeclined
 	case refusal == "interrupted":
 		it.State = agent.StateCanceled
+	case b.IsError && strings.HasPrefix(it.Output, interruptedPrefix):
+		it.State = agent.StateCanceled // a sub-agent that was ended by itself
 	case b.IsError:
 		it.State = agent.StateFailed
 	default:
@@ -216,9 +222,21 @@ func (rs *rows) answer(r *record, b block) {
 
 // closeOpen ends the tool rows that nothing will answer any more.
 func (rs *rows) closeOpen(state agent.ItemState, at int64) {
+	rs.closeWhere(func(agent.Item) bool { return true }, state, at)
+}
+
+// closeBelow ends those of one sub-agent.
+func (rs *rows) closeBelow(parent string, state agent.ItemState, at int64) {
+	rs.closeWhere(func(it agent.Item) bool { return parent != "" && it.ParentID == parent }, state, at)
+}
+
+func (rs *rows) closeWhere(over func(agent.Item) bool, state agent.ItemState, at int64) {
 	for id, it := range rs.tools {
+		if !over(*it) {
+			continue
+		}
 		closed := *it
-		closed.State, closed.EndedAt = state, at
+		closed.State, closed.EndedAt, closed.Cancelable = state, at, false
 		delete(rs.tools, id)
 		delete(rs.inputs, id)
 		if planTools[it.Name] {
