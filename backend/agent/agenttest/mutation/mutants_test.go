@@ -189,11 +189,88 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// TestOtherMutants are those of the source and the handover; they run all their
+// rules always.
+func TestOtherMutants(t *testing.T) {
+	shard, err := strconv.Atoi(os.Getenv(mutantsEnv))
+	if err != nil {
+		return
+	}
+	for i, m := range append([]mutant{{"none", nil, nil}}, sourceMutants()...) {
+		if i%shards != shard {
+			continue
+		}
+		t.Run("Source/"+m.fault, func(t *testing.T) {
+			defer sweep()
+			agenttest.Source(t, sourceConfig(t, m.fault))
+		})
+	}
+	for i, m := range append([]mutant{{"none", nil, nil}}, handoverMutants()...) {
+		if i%shards != shard {
+			continue
+		}
+		t.Run("Handover/"+m.fault, func(t *testing.T) { agenttest.Handover(t, handoverConfig(t, m.fault)) })
+	}
+}
+
 var result = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL): TestMutants/([^/\s]+)/(\S+) `)
+
+var otherResult = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL): TestOtherMutants/(Source|Handover)/([^/\s]+)/(\S+) `)
+
+// TestEveryOtherRuleCanFail is the same for the source and the handover.
+func TestEveryOtherRuleCanFail(t *testing.T) {
+	t.Parallel()
+	raw := mutants(t, t.Context(), "^TestOtherMutants$", logEnv+".other")
+	for suite, mutants := range map[string][]mutant{"Source": sourceMutants(), "Handover": handoverMutants()} {
+		failed, ran := map[string][]string{}, map[string]bool{}
+		for _, m := range otherResult.FindAllStringSubmatch(raw, -1) {
+			if m[2] == suite {
+				ran[m[3]] = true
+				if m[1] == "FAIL" {
+					failed[m[3]] = append(failed[m[3]], m[4])
+				}
+			}
+		}
+		checkMutants(t, suite, append(mutants, mutant{"none", nil, nil}), ran, failed)
+	}
+}
+
+// checkMutants compares what failed with what must.
+func checkMutants(t *testing.T, suite string, mutants []mutant, ran map[string]bool, failed map[string][]string) {
+	t.Helper()
+	caught := map[string]bool{}
+	for _, m := range mutants {
+		name := strings.ReplaceAll(m.fault, " ", "_")
+		if !ran[name] {
+			t.Errorf("%s: %q did not run", suite, m.fault)
+		}
+		got := failed[name]
+		below := func(rule string) func(string) bool {
+			return func(r string) bool { return r == rule || strings.HasPrefix(r, rule+"/") }
+		}
+		for _, want := range m.fails {
+			if !slices.ContainsFunc(got, below(want)) {
+				t.Errorf("%s: %q was not noticed by %s (but by %v)", suite, m.fault, want, got)
+			}
+		}
+		for _, r := range got {
+			caught[r] = true
+			if !slices.ContainsFunc(m.fails, func(want string) bool { return below(want)(r) }) {
+				t.Errorf("%s: %q fails %s too", suite, m.fault, r)
+			}
+		}
+	}
+	for _, r := range agenttest.Rules() {
+		if r.Suite == suite && !caught[r.Name] && !strings.HasSuffix(r.Name, "/"+string(agenttest.BackgroundOpen)) {
+			t.Errorf("%s: no mutant fails the rule %s", suite, r.Name)
+		}
+	}
+}
 
 // TestEveryRuleCanFail: each mutant fails the rules that are there for it and no
 // other, the puppet without a fault fails none, and every rule has its mutant.
 func TestEveryRuleCanFail(t *testing.T) {
+	t.Parallel()
 	exact := os.Getenv("WHIPPLETREE_AGENTS") == "full"
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
 	defer cancel()
@@ -201,24 +278,11 @@ func TestEveryRuleCanFail(t *testing.T) {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", shim, "../shim").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	outs := make([]string, shards)
-	var all sync.WaitGroup
-	for i := range shards {
-		all.Go(func() {
-			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestMutants$", "-test.v", "-test.timeout", "25m")
-			cmd.Env = append(os.Environ(), mutantsEnv+"="+strconv.Itoa(i), shimEnv+"="+shim)
-			if exact {
-				cmd.Env = append(cmd.Env, exactEnv+"=1")
-			}
-			out, err := cmd.CombinedOutput()
-			if err == nil {
-				t.Errorf("the mutants of shard %d passed", i)
-			}
-			outs[i] = string(out)
-		})
+	var more []string
+	if exact {
+		more = append(more, exactEnv+"=1")
 	}
-	all.Wait()
-	out := strings.Join(outs, "\n")
+	out := mutants(t, ctx, "^TestMutants$", logEnv, append(more, shimEnv+"="+shim)...)
 	failed := map[string][]string{}
 	ran := map[string]bool{}
 	for _, m := range result.FindAllStringSubmatch(out, -1) {
@@ -231,35 +295,35 @@ func TestEveryRuleCanFail(t *testing.T) {
 			failed[m[2]] = append(failed[m[2]], rule)
 		}
 	}
-	if !ran["none"] || len(failed["none"]) > 0 {
-		t.Errorf("the puppet without a fault fails %v", failed["none"])
-	}
-	caught := map[string]bool{}
-	for _, m := range providerMutants() {
-		name := strings.ReplaceAll(m.fault, " ", "_")
-		got := failed[name]
-		for _, want := range m.fails {
-			if !slices.ContainsFunc(got, func(r string) bool { return r == want || strings.HasPrefix(r, want+"/") }) {
-				t.Errorf("%q was not noticed by %s (but by %v)", m.fault, want, got)
+	checkMutants(t, "Provider", append(providerMutants(), mutant{"none", nil, nil}), ran, failed)
+}
+
+// mutants runs a test of mutants in all its shards and returns what they printed.
+func mutants(t *testing.T, ctx context.Context, test, log string, env ...string) string {
+	t.Helper()
+	outs := make([]string, shards)
+	var all sync.WaitGroup
+	for i := range shards {
+		all.Go(func() {
+			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run", test, "-test.v", "-test.timeout", "25m")
+			cmd.Env = append(os.Environ(), mutantsEnv+"="+strconv.Itoa(i))
+			cmd.Env = append(cmd.Env, env...)
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Errorf("the mutants of shard %d passed", i)
 			}
-		}
-		for _, r := range got {
-			caught[r] = true
-			if !slices.ContainsFunc(m.fails, func(want string) bool { return r == want || strings.HasPrefix(r, want+"/") }) {
-				t.Errorf("%q fails %s too", m.fault, r)
-			}
-		}
+			outs[i] = string(out)
+		})
 	}
-	for _, r := range agenttest.Rules() {
-		if r.Suite == "Provider" && !caught[r.Name] && !strings.HasSuffix(r.Name, "/"+string(agenttest.BackgroundOpen)) {
-			t.Errorf("no mutant fails the rule %s", r.Name)
-		}
-	}
-	if path := os.Getenv(logEnv); path != "" {
-		if err := os.WriteFile(path, []byte(out), 0o600); err != nil {
+	all.Wait()
+	out := strings.Join(outs, "\n")
+	name, suffix, _ := strings.Cut(log, ".")
+	if path := os.Getenv(name); path != "" {
+		if err := os.WriteFile(path+suffix, []byte(out), 0o600); err != nil {
 			t.Error(err)
 		}
 	}
+	return out
 }
 
 func isRule(name string) bool {
