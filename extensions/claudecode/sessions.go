@@ -141,7 +141,10 @@ func (o *observer) watch() {
 				select {
 				case <-w.Wake():
 					paths, rescan := w.Take()
-					o.note(dir, paths, registries[dir] || rescan)
+					if rescan {
+						paths = append(paths, filepath.Join(dir, anything))
+					}
+					o.note(dir, paths, registries[dir])
 				case <-end:
 					return
 				}
@@ -149,6 +152,9 @@ func (o *observer) watch() {
 		})
 	}
 }
+
+// anything stands for the files of a folder in which anything may have changed.
+const anything = "*"
 
 // note remembers what changed until the observer takes it.
 func (o *observer) note(dir string, paths []string, again bool) {
@@ -223,7 +229,7 @@ func (o *observer) refresh(changed map[string]bool) (rewatch bool) {
 			}
 			continue
 		}
-		if changed[l.path] {
+		if changed[l.path] || changed[filepath.Join(filepath.Dir(l.path), anything)] {
 			o.read(l)
 		}
 		folder := sessionFolder(l.path)

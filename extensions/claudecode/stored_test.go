@@ -160,3 +160,53 @@ func TestStoredSessionsOfSeveralHomes(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Case T17: a file that stands as the index knows it is not opened; one that grew
+// is read on, one that was replaced is read anew, one that is gone is forgotten.
+func TestCaseT17KnownFilesAreNotOpened(t *testing.T) {
+	h := quietHost(t)
+	h.Index = &agentkit.MemoryIndex{}
+	for i := range 40 {
+		transcript(t, h, "/w/app", fmt.Sprintf("S%02d", i), said{"user", "u", "", fmt.Sprint("session ", i)})
+	}
+	ho := New(h).Handover
+	check := func() {
+		t.Helper()
+		if err := ho.(agent.StoredChecker).CheckStored(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func() []agent.StoredSession { return pages(t, ho.(agent.Importer), "", 100) }
+	if n := len(list()); n != 0 { // nothing is read for a list alone
+		t.Errorf("%d sessions without a look", n)
+	}
+	check()
+	if n := len(list()); n != 40 {
+		t.Fatalf("%d sessions", n)
+	}
+	opened := opens(t, filepath.Dir(file(h, "/w/app", "S00")))
+	check()
+	if n := len(list()); n != 40 {
+		t.Fatalf("%d sessions", n)
+	}
+	if names := opened(); len(names) != 0 {
+		t.Errorf("known files were opened: %v", names)
+	}
+	appendTo(t, file(h, "/w/app", "S03"), `{"type":"custom-title","customTitle":"grew"}`+"\n")
+	path := file(h, "/w/app", "S04")
+	if err := os.WriteFile(path+".new", []byte(c("u1", "null", "user", "replaced")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(file(h, "/w/app", "S05")); err != nil {
+		t.Fatal(err)
+	}
+	opened()
+	check()
+	got := strings.Join(strings.Fields(titles(list())), " ")
+	if !strings.Contains(got, "grew") || !strings.Contains(got, "replaced") || strings.Contains(got, "session 3 ") || strings.Contains(got, "session 4 ") || strings.Contains(got, "session 5 ") {
+		t.Errorf("titles: %s", got)
+	}
+}
