@@ -54,8 +54,10 @@ export function toolView(r: Row): ToolView {
   } else if (d.edit) {
     v.subject = d.edit.path;
     v.path = true;
-    v.added = d.edit.added;
-    v.removed = d.edit.removed;
+    if (d.edit.added || d.edit.removed) {
+      v.added = d.edit.added;
+      v.removed = d.edit.removed;
+    }
     v.line ||= firstChanged(d.edit);
     v.body = d.edit.diff || d.edit.old !== undefined || d.edit.new !== undefined ? 'diff' : v.body;
   } else if (d.write) {
