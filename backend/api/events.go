@@ -17,6 +17,7 @@ const (
 	TopicApprovals = "approvals" // snapshot []model.ApprovalCard: all open ones
 	TopicHarnesses = "harnesses" // snapshot []model.Harness
 	TopicSettings  = "settings"  // snapshot model.Settings
+	TopicAttention = "attention" // snapshot Attention
 )
 
 // Event is one change of a topic. Seq grows by one per topic.
@@ -33,7 +34,7 @@ const (
 	EventUpsert = "upsert" // one element of the list
 	EventRemove = "remove" // Removed
 	EventReset  = "reset"  // the whole list anew
-	// host, settings: the whole value anew.
+	// host, settings, attention: the whole value anew.
 	EventValue = "value"
 	// host: Raise, for windows.
 	EventRaise = "raise"

@@ -65,6 +65,19 @@ type RaiseResult struct {
 	Windows int `json:"windows"`
 }
 
+// Attention is what a person muted: project:<root>, session:<harness>/<id> or
+// chat:<id>, each until a time in ms since the epoch, 0 for ever. What is muted is
+// in no notification, no count and no "Needs you" group.
+type Attention struct {
+	Muted map[string]int64 `json:"muted"`
+}
+
+// AttentionSet: Until in the past ends it.
+type AttentionSet struct {
+	Target string `json:"target"`
+	Until  int64  `json:"until,omitempty"`
+}
+
 type DoctorResult struct {
 	Checks []model.DoctorCheck `json:"checks"`
 }
@@ -564,6 +577,7 @@ var Methods = []Method{
 	{"host.info", None{}, HelloResult{}},
 	{"host.raise", Raise{}, RaiseResult{}},
 	{"host.looks", WindowLook{}, None{}},
+	{"attention.set", AttentionSet{}, None{}},
 	{"host.doctor", None{}, DoctorResult{}},
 	{"events.subscribe", Subscribe{}, Subscribed{}},
 	{"events.unsubscribe", Topic{}, None{}},

@@ -42,6 +42,12 @@ func (h *Host) bindHost() {
 		h.notices.looks(c, r)
 		return api.None{}, nil
 	})
+	api.Handle(s, "attention.set", func(ctx context.Context, c *api.Caller, r api.AttentionSet) (api.None, error) {
+		if err := h.person(c, "mute what asks for attention"); err != nil {
+			return api.None{}, err
+		}
+		return api.None{}, h.attention.set(ctx, r)
+	})
 	api.HandleConcurrent(s, "host.doctor", func(ctx context.Context, _ *api.Caller, _ api.None) (api.DoctorResult, error) {
 		return api.DoctorResult{Checks: h.doctor(ctx)}, nil
 	})

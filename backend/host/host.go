@@ -91,6 +91,7 @@ type Host struct {
 	projects  *projects.Projects
 	observed  *observed
 	notices   *notices
+	attention *attention
 	composer  *composer
 	retention *retention
 	reaped    chan struct{}
@@ -224,6 +225,9 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if h.composer, err = h.newComposer(); err != nil {
 		return err
 	}
+	if h.attention, err = newAttention(h); err != nil {
+		return err
+	}
 	h.notices = newNotices(h)
 	if h.observed, err = h.newObserved(list); err != nil {
 		return err
@@ -295,8 +299,8 @@ func (h *Host) background() {
 	})
 	h.observed.start()
 	h.wg.Go(func() { h.retention.run(h.ctx) })
-	h.wg.Go(func() { h.notices.learn(h.ctx) })
 	h.wg.Go(h.composer.sweep)
+	h.wg.Go(func() { h.notices.learn(h.ctx) })
 	h.wg.Go(func() { h.harnesses.look(h.ctx) })
 }
 

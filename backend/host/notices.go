@@ -152,6 +152,29 @@ func (n *notices) published(topic string, data any) {
 	}
 }
 
+// again passes everything on anew: something was muted or is no more.
+func (n *notices) again() {
+	if !n.shows() {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id := range n.chats {
+		n.chat(id)
+	}
+	for _, s := range n.sessions {
+		n.tell(s)
+	}
+}
+
+// set passes a subject on; what is muted wants nobody. n.mu is held.
+func (n *notices) set(x notify.Subject, root string, also ...string) {
+	if n.host.attention.covers(append(also, x.ID, "project:"+root)...) {
+		x.Kind, x.Request = notify.None, ""
+	}
+	n.center.Set(x)
+}
+
 // tell passes a row on, as its chat where it has one. n.mu is held.
 func (n *notices) tell(s model.Session) {
 	if s.ChatID != "" {
@@ -159,7 +182,7 @@ func (n *notices) tell(s model.Session) {
 		return
 	}
 	if _, known := n.sessions[s.Key]; known {
-		n.center.Set(n.ofSession("session:"+keyText(s.Key), s))
+		n.set(n.ofSession("session:"+keyText(s.Key), s), s.Project.Root)
 	}
 }
 
@@ -173,7 +196,7 @@ func (n *notices) chat(id string) {
 	if c.Hand.State != "" && c.Hand.State != model.HandApp {
 		for _, s := range n.sessions {
 			if s.ChatID == id {
-				n.center.Set(n.ofSession("chat:"+id, s))
+				n.set(n.ofSession("chat:"+id, s), s.Project.Root, "session:"+keyText(s.Key))
 				return
 			}
 		}
@@ -195,7 +218,11 @@ func (n *notices) chat(id string) {
 	case c.Unread:
 		x.Kind = notify.Finished
 	}
-	n.center.Set(x)
+	native := []string{}
+	if c.Handle != nil {
+		native = append(native, "session:"+c.Harness+"/"+c.Handle.NativeID)
+	}
+	n.set(x, c.Project.Root, native...)
 }
 
 func (n *notices) ofSession(id string, s model.Session) notify.Subject {

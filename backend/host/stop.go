@@ -34,6 +34,9 @@ func (h *Host) Stop(ctx context.Context) error {
 		if h.observed != nil {
 			step("observing", 5*time.Second, h.observed.stop)
 		}
+		if h.attention != nil {
+			h.attention.stop()
+		}
 		if h.notices != nil {
 			step("notifications", 3*time.Second, func(c context.Context) error { return wait(c, h.notices.stop) })
 		}

@@ -13,6 +13,7 @@ import (
 func (h *Host) topics() {
 	h.hub.Topic(api.TopicHost, func(context.Context, func()) (any, error) { return h.info(), nil })
 	h.hub.Topic(api.TopicSettings, func(context.Context, func()) (any, error) { return h.settings.Get(), nil })
+	h.hub.Topic(api.TopicAttention, func(context.Context, func()) (any, error) { return api.Attention{Muted: h.attention.Muted()}, nil })
 	h.hub.Topic(api.TopicHarnesses, h.harnesses.snapshot)
 	h.hub.Topic(api.TopicTerminals, func(context.Context, func()) (any, error) { return h.terminals.List(), nil })
 	h.hub.Topic(api.TopicChats, func(context.Context, func()) (any, error) { return fit(h.chats.List()), nil })

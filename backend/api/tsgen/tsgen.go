@@ -51,7 +51,7 @@ func abilities() []string {
 
 // events are the shapes that only travel in events.
 var events = []any{
-	api.Event{}, api.Removed{}, api.Appended{}, api.RemovedRows{}, api.TurnChanged{}, api.Error{},
+	api.Event{}, api.Removed{}, api.Appended{}, api.RemovedRows{}, api.TurnChanged{}, api.Attention{}, api.Error{},
 	model.Chat{}, model.Row{}, model.QueueEntry{}, model.ApprovalCard{}, agent.Usage{}, agent.Catalog{},
 	agent.Notice{},
 }

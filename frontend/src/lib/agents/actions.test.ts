@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeChat, fakeSession } from '../fake/samples';
 import { rowActions } from './actions';
-import { evidence, type Agent } from './row';
+import { agentRows, evidence, muteTarget, rowState, type Agent } from './row';
 
 const agent = (more: object = {}, chat?: Agent['chat']): Agent => ({ id: 'x', session: fakeSession('s', more), chat });
 const action = (a: Agent, id: string) => rowActions(a).find((x) => x.id === id)!;
@@ -23,6 +23,18 @@ describe('what can be done with a row', () => {
     expect(action(agent({ state: 'waiting' }), 'seen').disabled).toBe('waits for an answer');
     expect(action(agent(), 'seen').disabled).toBe('nothing is new');
   });
+});
+
+it('mutes a row and its project, and what is muted asks for nobody', () => {
+  const project = { root: '/p', name: 'payments' };
+  const ids = (a: Agent) => rowActions(a).map((x) => x.id);
+  expect(ids(agent({ project }))).toEqual(['open', 'go', 'seen', 'snooze', 'mute', 'muteProject', 'copyId']);
+  const rows = (muted: Record<string, number>) => agentRows([fakeSession('s', { state: 'waiting', project }), fakeSession('u', { state: 'done', unread: true, project, chatId: 'c1' })], [], [], muted);
+  expect(rows({}).map((a) => [rowState(a).needsYou, rowState(a).bold])).toEqual([[true, false], [false, true]]);
+  expect(rows({ 'project:/p': 0 }).map((a) => [rowState(a).needsYou, rowState(a).bold])).toEqual([[false, false], [false, false]]);
+  expect(rows({ 'chat:c1': 0 }).map((a) => a.muted)).toEqual([undefined, 0]);
+  expect(ids(rows({ 'project:/p': 0 })[0]!)).toContain('unmute');
+  expect(muteTarget(rows({})[1]!)).toBe('chat:c1');
 });
 
 it('a tooltip has source, text, age, grade and why a place cannot be focused', () => {

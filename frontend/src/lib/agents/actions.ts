@@ -1,7 +1,9 @@
 import type { MenuItem } from '../ui/MenuList.svelte';
+import { clockTime } from '../text/format';
+import { oneLine } from '../text/visible';
 import { rowState, type Agent } from './row';
 
-export type RowAction = 'open' | 'go' | 'seen' | 'copyId';
+export type RowAction = 'open' | 'go' | 'seen' | 'copyId' | 'snooze' | 'mute' | 'muteProject' | 'unmute';
 
 /** What can be done with a row; what cannot says why instead of vanishing. */
 export function rowActions(a: Agent): (MenuItem & { id: RowAction })[] {
@@ -14,7 +16,18 @@ export function rowActions(a: Agent): (MenuItem & { id: RowAction })[] {
     { id: 'open', label: own ? 'Open the chat' : 'Open as chat, read-only', icon: own ? 'chat' : 'eye' },
     { id: 'go', label: `Go to ${place}`, icon: 'out', disabled: there ? undefined : whyNoPlace(a) },
     { id: 'seen', label: 'Mark as seen', icon: 'check', disabled: unseen ? undefined : rowState(a).needsYou ? 'waits for an answer' : 'nothing is new' },
+    ...muting(a),
     { id: 'copyId', label: 'Copy the session id', icon: 'copy', line: true },
+  ];
+}
+
+function muting(a: Agent): (MenuItem & { id: RowAction })[] {
+  if (a.muted !== undefined) return [{ id: 'unmute', label: a.muted ? `Wake it up now, before ${clockTime(a.muted)}` : 'Unmute', icon: 'moon', line: true }];
+  const project = a.session.project.root ? oneLine(a.session.project.name) : '';
+  return [
+    { id: 'snooze', label: 'Snooze for an hour', icon: 'clock', line: true },
+    { id: 'mute', label: 'Mute', icon: 'moon' },
+    ...(project ? [{ id: 'muteProject' as const, label: `Mute ${project}`, icon: 'moon' }] : []),
   ];
 }
 

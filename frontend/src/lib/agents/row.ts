@@ -12,6 +12,8 @@ export interface Agent {
   id: string;
   session: Session;
   chat?: ChatSummary;
+  /** The person muted it: until when in ms, 0 for ever. It then asks for nobody. */
+  muted?: number;
 }
 
 export interface RowState {
@@ -30,6 +32,11 @@ const WAITING: Record<string, string> = { approval: 'Approve', question: 'Questi
 const BLOCKED: Record<string, string> = { signin: 'sign-in needed', limit: 'limit reached', trust: 'trust needed' };
 
 export function rowState(a: Agent): RowState {
+  const r = stateOf(a);
+  return a.muted === undefined ? r : { ...r, bold: false, needsYou: false };
+}
+
+function stateOf(a: Agent): RowState {
   const s = a.session;
   const base = { bold: false, quiet: false, needsYou: false };
   const hand = a.chat?.hand.state;
@@ -74,6 +81,7 @@ export function accessibleName(a: Agent, mark: string, now: number): string {
     a.session.place.label,
     longAge(a.session.stateSince, now),
     r.bold ? 'unread' : '',
+    a.muted !== undefined ? 'muted' : '',
   ].filter(Boolean).join(', ');
 }
 
@@ -88,6 +96,7 @@ export function evidence(a: Agent, now: number): string {
   const s = a.session;
   const r = rowState(a);
   const lines = [`${r.word}${s.stateSince ? ` since ${clockTime(s.stateSince)}, ${longAge(s.stateSince, now)}` : ''}`];
+  if (a.muted !== undefined) lines.push(a.muted ? `Snoozed until ${clockTime(a.muted)}` : 'Muted: it asks for nobody');
   if (s.stale) lines[0] += ': it was at work and gives no sign';
   const e = s.evidence;
   const told = [e.text, e.source && e.source !== e.text ? `(${e.source})` : ''].filter(Boolean).join(' ');
@@ -136,7 +145,7 @@ function asked(s: Session, approvals: readonly ApprovalCard[]): Session {
  * One row per session. A chat of ours that is at work or has something to say
  * and that no source reports has a row of its own.
  */
-export function agentRows(sessions: readonly Session[], chats: readonly ChatSummary[], approvals: readonly ApprovalCard[] = []): Agent[] {
+export function agentRows(sessions: readonly Session[], chats: readonly ChatSummary[], approvals: readonly ApprovalCard[] = [], muted: Muted = {}): Agent[] {
   const byChat = new Map(chats.map((c) => [c.id, c]));
   const shown = new Set<string>();
   const out: Agent[] = sessions.map((s) => {
@@ -151,5 +160,21 @@ export function agentRows(sessions: readonly Session[], chats: readonly ChatSumm
     if (c.turn === 'idle' && c.waiting === 0 && !c.unread && c.hand.state === 'app' && c.state !== 'failed') continue;
     out.push({ id: `chat:${c.id}`, session: asked(fromChat(c), approvals), chat: c });
   }
+  if (Object.keys(muted).length) for (const a of out) a.muted = mutedUntil(a, muted);
   return out;
+}
+
+/** What a person muted: target to its end in ms, 0 for ever. */
+export type Muted = Readonly<Record<string, number>>;
+
+/** The target that a row's own muting is kept under: its chat, which outlives its sessions, or its session. */
+export const muteTarget = (a: Agent): string => {
+  const chat = a.chat?.id ?? a.session.chatId;
+  return chat ? `chat:${chat}` : `session:${sessionId(a.session)}`;
+};
+export const projectTarget = (a: Agent): string => `project:${a.session.project.root}`;
+
+function mutedUntil(a: Agent, muted: Muted): number | undefined {
+  for (const t of [muteTarget(a), `session:${sessionId(a.session)}`, projectTarget(a)]) if (Object.hasOwn(muted, t)) return muted[t];
+  return undefined;
 }

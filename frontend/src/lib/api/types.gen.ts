@@ -121,6 +121,15 @@ export interface AttachmentResult {
   attachment: Attachment;
 }
 
+export interface Attention {
+  muted: Record<string, number> | null;
+}
+
+export interface AttentionSet {
+  target: string;
+  until?: number;
+}
+
 export interface Audit {
   entries: ApprovalCard[] | null;
   next?: string;
@@ -1266,6 +1275,7 @@ export interface Session {
   needsYou?: boolean;
   chatId?: string;
   aliases?: string[];
+  env?: Record<string, string>;
 }
 
 export interface SessionKey {
@@ -1553,6 +1563,7 @@ export interface Methods {
   'host.info': { params: None; result: HelloResult };
   'host.raise': { params: Raise; result: RaiseResult };
   'host.looks': { params: WindowLook; result: None };
+  'attention.set': { params: AttentionSet; result: None };
   'host.doctor': { params: None; result: DoctorResult };
   'events.subscribe': { params: Subscribe; result: Subscribed };
   'events.unsubscribe': { params: Topic; result: None };

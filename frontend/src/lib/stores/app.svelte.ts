@@ -4,7 +4,7 @@ import { needsYou } from '../agents/tree';
 import type { Client, Status } from '../api/client';
 import { DISCONNECTED, ApiError, reason } from '../api/errors';
 import { showWindow } from '../api/outside';
-import type { ApprovalCard, Attachment, ChatSummary, Harness, HostInfo, Raise, Session, Settings, Terminal } from '../api/types.gen';
+import type { ApprovalCard, Attention, Attachment, ChatSummary, Harness, HostInfo, Raise, Session, Settings, Terminal } from '../api/types.gen';
 import { createChat, type ChatStore } from './chat.svelte';
 import { createClock, type Clock } from './clock.svelte';
 import { createList, createValue } from './list.svelte';
@@ -37,6 +37,7 @@ export class App {
   readonly harnesses;
   readonly settings;
   readonly host;
+  readonly attention;
   readonly win = new WindowState();
   readonly toasts = new Toasts();
   readonly clock: Clock;
@@ -53,7 +54,7 @@ export class App {
   drafts = $state<Record<string, string>>({});
   /** What is attached to the drafts; the host keeps it. */
   attached = $state<Record<string, Attachment[]>>({});
-  readonly agents: Agent[] = $derived.by(() => agentRows(this.sessions.items, this.chats.items, this.approvals.items));
+  readonly agents: Agent[] = $derived.by(() => agentRows(this.sessions.items, this.chats.items, this.approvals.items, this.attention.value?.muted ?? {}));
   readonly needing: Agent[] = $derived.by(() => this.agents.filter(needsYou));
   readonly prefs: Preferences = $derived.by(() => preferences(this.settings.value));
   private readonly open = new Map<string, { store: ChatStore; users: number }>();
@@ -70,6 +71,7 @@ export class App {
     this.approvals = createList<ApprovalCard>(client, 'approvals', (a) => a.id);
     this.harnesses = createList<Harness>(client, 'harnesses', (h) => h.harness);
     this.settings = createValue<Settings>(client, 'settings');
+    this.attention = createValue<Attention>(client, 'attention');
     this.host = createValue<HostInfo>(client, 'host', (e) => e.type === 'raise' && this.raised(e.data as Raise));
     client.onStatus((s) => {
       const first = this.status.state !== 'open' && s.state === 'open';
@@ -142,7 +144,9 @@ export class App {
 
   /** Opens a chat at what was found in it. */
   showFound(chatId: string, itemId: string, words: string): void {
-    this.found = { chatId, itemId, words };
+    // In the chat one piece of text is looked for: the longest that was asked for.
+    const pieces = words.split('"').flatMap((p, i) => (i % 2 ? [p.trim()] : p.split(/\s+/)));
+    this.found = { chatId, itemId, words: pieces.reduce((a, b) => (b.length > a.length ? b : a), '') };
     this.win.open({ kind: 'chat', id: chatId });
     this.focusOn = '';
   }
@@ -166,6 +170,15 @@ export class App {
       const { chat } = await this.client.call('sessions.open', { key: s.key });
       this.openTab({ kind: 'chat', id: chat.id });
     });
+  }
+
+  /** Until a time in ms, 0 for ever, one in the past not any more. Only what is muted is unmuted. */
+  mute(targets: readonly string[], until: number): void {
+    const known = this.attention.value?.muted ?? {};
+    for (const target of targets) {
+      if (until === 1 && !Object.hasOwn(known, target)) continue;
+      void this.act('Could not mute it', () => this.client.call('attention.set', { target, until }));
+    }
   }
 
   /** What is new in these rows was seen. */
