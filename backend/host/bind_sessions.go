@@ -39,7 +39,7 @@ func (h *Host) openSession(ctx context.Context, _ *api.Caller, r api.SessionRef)
 	}
 	sum, err := h.chats.Create(ctx, chats.CreateRequest{
 		ClientID: "session-" + keyText(row.Key), Harness: row.Key.Harness, Kind: agent.KindWorkspace, Cwd: row.Cwd, Title: row.Title,
-		Adopt: &agent.Handle{Harness: row.Key.Harness, NativeID: row.Key.ID, Cwd: row.Cwd},
+		Adopt: &agent.Handle{Harness: row.Key.Harness, NativeID: row.Key.ID, Cwd: row.Cwd, Env: row.Env},
 	})
 	return api.ChatResult{Chat: sum}, err
 }

@@ -58,6 +58,8 @@ type Session struct {
 	NeedsYou    bool                 `json:"needsYou,omitempty"` // belongs to the top group
 	ChatID      string               `json:"chatId,omitempty"`   // our chat that shows it
 	Aliases     []string             `json:"aliases,omitempty"`  // older native ids of one lineage
+	// Env locates the agent's data where it is not where the environment says.
+	Env map[string]string `json:"env,omitempty"`
 }
 
 // Evidence says what a state was read from and when.

@@ -154,6 +154,15 @@ func TestProgramStatusOfTheTerminal(t *testing.T) {
 	f.mu.Unlock()
 	b.r.Rebind()
 	b.wait("blocked", is("s", model.SessionBlocked))
+	// Where the terminal was not told for what it waits, the registry's word stands.
+	f.mu.Lock()
+	f.program["t"] = &model.ProgramStatus{State: "blocked", Kind: "permission", At: 7}
+	f.mu.Unlock()
+	b.upsert(agent.Snapshot{ID: "s", Pid: child, Status: agent.StatusWaiting, WaitingKind: agent.WaitApproval, WaitingFor: "Bash: make", Env: map[string]string{"HOME_OF_IT": "/x"}})
+	b.r.Rebind()
+	b.wait("what it waits for", func(c Change) bool {
+		return c.Session.WaitingFor == "Bash: make" && c.Session.Evidence.Source == "terminal" && c.Session.Env["HOME_OF_IT"] == "/x"
+	})
 	// The agent's own server knows better.
 	b.upsert(agent.Snapshot{ID: "s", Pid: child, Status: agent.StatusIdle, EvidenceKind: "server"})
 	b.state("s", model.SessionIdle)

@@ -137,6 +137,9 @@ func (r *Registry) judge(x *row) verdict {
 	if x.program != nil && p.rank < rankTerminal {
 		if v, ok := programVerdict(*x.program); ok {
 			v.tool = p.snap.Tool
+			if v.state == model.SessionWaiting && v.waiting == "" && v.kind == p.snap.WaitingKind {
+				v.waiting = p.snap.WaitingFor // the terminal was not told for what
+			}
 			return v
 		}
 	}
@@ -289,6 +292,9 @@ func (r *Registry) describe(x *row, s *model.Session) {
 		n := p.snap
 		s.Title = first(s.Title, clean(n.Title))
 		s.Model, s.Mode = first(s.Model, clean(n.Model)), first(s.Mode, clean(n.Mode))
+		if len(s.Env) == 0 {
+			s.Env = n.Env
+		}
 		if s.Subagents == nil {
 			s.Subagents = n.Subagents
 		}

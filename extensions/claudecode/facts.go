@@ -350,6 +350,20 @@ func (f *facts) running() (tool, text string) {
 	return c.Name, c.Text
 }
 
+// asking is what a permission is asked for: the open call, or one of several.
+func (f *facts) asking() string {
+	var list []string
+	for i := range f.Open {
+		c := &f.Open[i]
+		c.describe()
+		list = append(list, c.Name+": "+c.Text)
+	}
+	if len(list) > 1 {
+		return "one of " + strings.Join(list, "; ")
+	}
+	return strings.Join(list, "")
+}
+
 func (c *openCall) describe() {
 	if c.input == nil {
 		return

@@ -402,10 +402,9 @@ func (o *observer) snapshot(l *liveSession) agent.Snapshot {
 			snap.Error = f.Fault
 		}
 	case agent.StatusRunning, agent.StatusWaiting:
-		tool, text := f.running()
-		snap.Tool = tool
-		if kind == agent.WaitApproval && tool != "" {
-			snap.WaitingFor = cutTo(tool+": "+text, agent.LimitWaitingFor)
+		snap.Tool, _ = f.running()
+		if asks := f.asking(); kind == agent.WaitApproval && asks != "" {
+			snap.WaitingFor = cutTo(asks, agent.LimitWaitingFor)
 		}
 	}
 	return snap

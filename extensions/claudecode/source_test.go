@@ -213,6 +213,10 @@ func TestLiveSessionFollowsItsTranscript(t *testing.T) {
 	o.until("what is asked", func(s agent.Snapshot) bool {
 		return s.Status == agent.StatusWaiting && s.WaitingKind == agent.WaitApproval && s.WaitingFor == "Bash: make install"
 	})
+	appendTo(t, path, `{"type":"assistant","uuid":"a1b","timestamp":"2026-01-01T10:00:05.000Z","message":{"id":"m1","model":"claude-x","content":[{"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"/w/app/x.txt","content":"x"}}]}}`+"\n")
+	o.until("that it is one of two", func(s agent.Snapshot) bool {
+		return strings.HasPrefix(s.WaitingFor, "one of Bash: make install; Write: ")
+	})
 	entered(t, h, pid, "S1", map[string]any{"status": "waiting", "waitingFor": "input needed"})
 	o.until("a question", func(s agent.Snapshot) bool { return s.WaitingKind == agent.WaitQuestion })
 	appendTo(t, path, `{"type":"user","uuid":"u2","parentUuid":"a1","timestamp":"2026-01-01T10:00:06.000Z","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}`+"\n"+

@@ -1276,6 +1276,7 @@ export interface Session {
   chatId?: string;
   aliases?: string[];
   env?: Record<string, string>;
+  env?: Record<string, string>;
 }
 
 export interface SessionKey {
