@@ -1276,7 +1276,6 @@ export interface Session {
   chatId?: string;
   aliases?: string[];
   env?: Record<string, string>;
-  env?: Record<string, string>;
 }
 
 export interface SessionKey {
