@@ -57,6 +57,7 @@ type session struct {
 	usage   agent.Usage
 	onClose func()
 	closes  int
+	stopped int // how many prompts there were at the last stop
 }
 
 // turn is the open one; own marks one of the agent's.
@@ -365,15 +366,16 @@ func (s *session) Cancel(ctx context.Context) error {
 	if t == nil && !s.dead && !s.closing && s.p.is("keeps a stop for the next turn") {
 		s.poison = true
 	}
+	again := len(s.prompts) > 0 && s.stopped == len(s.prompts) && s.prompts[len(s.prompts)-1] == "run on"
+	s.stopped = len(s.prompts)
 	s.mu.Unlock()
+	if again && s.p.is("is stopped once only") {
+		return errors.New("it was stopped already")
+	}
 	if t == nil {
 		return nil
 	}
-	again := t.ctx.Err() != nil
 	t.stop()
-	if again && s.p.is("is stopped once only") {
-		return errors.New("it is being stopped already")
-	}
 	select {
 	case <-t.done:
 		return nil

@@ -161,11 +161,12 @@ func (r *registry) Start(ctx context.Context, start agent.SourceStart) error {
 				if _, still := now[id]; still {
 					continue
 				}
-				start.Publisher.Remove("puppet", id)
 				if r.is("ends all with one") {
 					start.Publisher.Reset(nil)
 					now = map[string]agent.Snapshot{}
+					break
 				}
+				start.Publisher.Remove("puppet", id)
 				if r.is("ends a session twice") {
 					start.Publisher.Remove("puppet", id)
 				}
@@ -191,19 +192,19 @@ func (r *registry) Start(ctx context.Context, start agent.SourceStart) error {
 
 func sourceMutants() []mutant {
 	return []mutant{
-		{"sees what is not there", []string{"EmptyRoot"}, nil},
-		{"looks though it is off", []string{"SwitchedOff"}, nil},
-		{"says nothing of its evidence", []string{"States"}, nil},
-		{"finds what runs once only", []string{"FoundAtStart"}, nil},
-		{"watches no process", []string{"KilledWithoutAFileEvent", "TwoProcessesOnOneSession"}, nil},
-		{"believes the dead", []string{"StaleEntries", "KilledWithoutAFileEvent", "TwoProcessesOnOneSession"}, nil},
-		{"believes any process", []string{"StaleEntries"}, nil},
-		{"ends all with one", []string{"TwoSessions"}, nil},
-		{"ends a session with its first process", []string{"TwoProcessesOnOneSession"}, nil},
-		{"gives up when it is rejected", []string{"RejectionIsPerItem"}, nil},
-		{"ends a session twice", []string{"CallsAreInOrder"}, nil},
-		{"leaves a goroutine", []string{"NoGoroutineIsLeft"}, nil},
-		{"leaves a descriptor", []string{"NoDescriptorIsLeft"}, nil},
+		{"sees what is not there", []string{"EmptyRoot"}, nil, nil},
+		{"looks though it is off", []string{"SwitchedOff"}, nil, nil},
+		{"says nothing of its evidence", []string{"States"}, nil, nil},
+		{"finds what runs once only", []string{"FoundAtStart"}, nil, nil},
+		{"watches no process", []string{"KilledWithoutAFileEvent", "TwoProcessesOnOneSession"}, nil, nil},
+		{"believes the dead", []string{"StaleEntries", "KilledWithoutAFileEvent", "TwoProcessesOnOneSession"}, nil, nil},
+		{"believes any process", []string{"StaleEntries"}, nil, nil},
+		{"ends all with one", []string{"TwoSessions"}, nil, nil},
+		{"ends a session with its first process", []string{"TwoProcessesOnOneSession"}, nil, nil},
+		{"gives up when it is rejected", []string{"RejectionIsPerItem"}, nil, nil},
+		{"ends a session twice", []string{"CallsAreInOrder"}, nil, nil},
+		{"leaves a goroutine", []string{"NoGoroutineIsLeft"}, nil, nil},
+		{"leaves a descriptor", []string{"NoDescriptorIsLeft"}, nil, nil},
 	}
 }
 
@@ -359,12 +360,12 @@ func (s stated) State(st agent.MirrorState) {
 
 func handoverMutants() []mutant {
 	return []mutant{
-		{"names no path", []string{"Command"}, nil},
-		{"only infers its owner", []string{"Owner"}, nil},
-		{"mirrors from the beginning always", []string{"Mirror"}, nil},
-		{"does not follow", []string{"MirrorOfALiveTerminal"}, nil},
-		{"thinks two are nobody", []string{"SecondWriter"}, nil},
-		{"takes any id", []string{"ForeignIDs"}, nil},
+		{"names no path", []string{"Command"}, nil, nil},
+		{"only infers its owner", []string{"Owner"}, nil, nil},
+		{"mirrors from the beginning always", []string{"Mirror"}, nil, nil},
+		{"does not follow", []string{"MirrorOfALiveTerminal"}, nil, nil},
+		{"thinks two are nobody", []string{"SecondWriter"}, nil, nil},
+		{"takes any id", []string{"ForeignIDs"}, nil, nil},
 	}
 }
 
