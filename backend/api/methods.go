@@ -128,6 +128,10 @@ type HarnessRefresh struct {
 	Harness string `json:"harness,omitempty"` // "" = all
 }
 
+type HarnessRef struct {
+	Harness string `json:"harness"`
+}
+
 type CatalogRequest struct {
 	Harness string `json:"harness"`
 	Cwd     string `json:"cwd,omitempty"`
@@ -495,6 +499,7 @@ type SettingsResult struct {
 	Settings model.Settings `json:"settings"`
 }
 
+// SchemaResult is a JSON Schema (draft 2020-12).
 type SchemaResult struct {
 	Schema json.RawMessage `json:"schema"`
 }
@@ -584,6 +589,7 @@ var Methods = []Method{
 	{"harnesses.list", HarnessList{}, Harnesses{}},
 	{"harnesses.setEnabled", HarnessSwitch{}, Harnesses{}},
 	{"harnesses.refresh", HarnessRefresh{}, Harnesses{}},
+	{"harnesses.options", HarnessRef{}, SchemaResult{}},
 	{"catalog.get", CatalogRequest{}, CatalogResult{}},
 	{"sessions.list", Listing{}, Sessions{}},
 	{"sessions.acknowledge", SessionRef{}, None{}},

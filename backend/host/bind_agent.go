@@ -3,11 +3,12 @@ package host
 import (
 	"context"
 
+	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/api"
 )
 
-// bindAgentOfChat gives handlers to the methods that ask a chat's agent about
-// itself or about one row.
+// bindAgentOfChat gives handlers to the methods that ask an agent about itself:
+// that of a chat, or what chats of it may have as options.
 func (h *Host) bindAgentOfChat() {
 	s := h.server
 	api.HandleConcurrent(s, "chats.rewindPreview", func(ctx context.Context, _ *api.Caller, r api.RewindRequest) (api.RewindPreview, error) {
@@ -21,6 +22,17 @@ func (h *Host) bindAgentOfChat() {
 			res.Agent = &st.Agent
 		}
 		return res, err
+	})
+	api.Handle(s, "harnesses.options", func(_ context.Context, _ *api.Caller, r api.HarnessRef) (api.SchemaResult, error) {
+		a, _, ok := h.harnesses.Harness(r.Harness)
+		if !ok {
+			return api.SchemaResult{}, notFound("There is no agent %q.", r.Harness)
+		}
+		tells, ok := a.Provider.(agent.OptionsTeller)
+		if !ok {
+			return api.SchemaResult{}, &api.Error{Code: api.CodeUnsupported, Message: a.Identity.DisplayName + " has no options of its own."}
+		}
+		return api.SchemaResult{Schema: tells.OptionsSchema()}, nil
 	})
 	api.HandleConcurrent(s, "chats.cancelItem", func(ctx context.Context, _ *api.Caller, r api.ItemRef) (api.None, error) {
 		return api.None{}, h.chats.CancelItem(ctx, r.ChatID, r.ItemID)

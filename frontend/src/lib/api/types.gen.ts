@@ -659,6 +659,10 @@ export interface HarnessList {
   look?: boolean;
 }
 
+export interface HarnessRef {
+  harness: string;
+}
+
 export interface HarnessRefresh {
   harness?: string;
 }
@@ -1570,6 +1574,7 @@ export interface Methods {
   'harnesses.list': { params: HarnessList; result: Harnesses };
   'harnesses.setEnabled': { params: HarnessSwitch; result: Harnesses };
   'harnesses.refresh': { params: HarnessRefresh; result: Harnesses };
+  'harnesses.options': { params: HarnessRef; result: SchemaResult };
   'catalog.get': { params: CatalogRequest; result: CatalogResult };
   'sessions.list': { params: Listing; result: Sessions };
   'sessions.acknowledge': { params: SessionRef; result: None };
