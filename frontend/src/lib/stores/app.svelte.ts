@@ -65,8 +65,14 @@ export class App {
     options: { clock?: Clock } = {},
   ) {
     this.clock = options.clock ?? createClock();
-    this.sessions = createList<Session>(client, 'sessions', sessionId);
-    this.chats = createList<ChatSummary>(client, 'chats', (c) => c.id);
+    this.sessions = createList<Session>(client, 'sessions', sessionId, undefined, async (cursor) => {
+      const r = await client.call('sessions.list', { cursor });
+      return { items: r.sessions, next: r.next };
+    });
+    this.chats = createList<ChatSummary>(client, 'chats', (c) => c.id, undefined, async (cursor) => {
+      const r = await client.call('chats.list', { cursor });
+      return { items: r.chats, next: r.next };
+    });
     this.terminals = createList<Terminal>(client, 'terminals', (t) => t.id);
     this.approvals = createList<ApprovalCard>(client, 'approvals', (a) => a.id);
     this.harnesses = createList<Harness>(client, 'harnesses', (h) => h.harness);
