@@ -62,6 +62,9 @@ func (h *Host) search(ctx context.Context, _ *api.Caller, r api.SearchRequest) (
 			res.Hits = []model.SearchHit{}
 			return res, nil
 		}
+		if r.Cursor == "" {
+			h.texts.tell() // what changed since is read meanwhile
+		}
 		got, err = h.store.SearchTranscripts(ctx, q)
 	default:
 		return res, &api.Error{Code: api.CodeInvalid, Message: "One searches in chats or sessions, not in " + r.In + "."}

@@ -94,6 +94,7 @@ type Host struct {
 	attention *attention
 	composer  *composer
 	retention *retention
+	texts     *transcripts
 	reaped    chan struct{}
 	built     chan struct{} // closed when all of the above exist
 
@@ -258,6 +259,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 		return err
 	}
 	h.retention = newRetention(h)
+	h.texts = newTranscripts(h)
 	h.chats.SetGuard(afterReap{h.handoff, h.reaped})
 	if _, err := h.chats.Start(ctx); err != nil {
 		return err
@@ -299,6 +301,7 @@ func (h *Host) background() {
 	})
 	h.observed.start()
 	h.wg.Go(func() { h.retention.run(h.ctx) })
+	h.wg.Go(func() { h.texts.run(h.ctx) })
 	h.wg.Go(h.composer.sweep)
 	h.wg.Go(func() { h.notices.learn(h.ctx) })
 	h.wg.Go(func() { h.harnesses.look(h.ctx) })
@@ -341,6 +344,7 @@ func (h *Host) settingsChanged() {
 	h.starts.tell()
 	h.leases.check()
 	h.retention.tell()
+	h.texts.tell()
 	h.notices.configure()
 	h.infoChanged()
 }

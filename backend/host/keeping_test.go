@@ -14,6 +14,7 @@ import (
 	"github.com/whippletree-app/whippletree/backend/api"
 	"github.com/whippletree-app/whippletree/backend/chats"
 	"github.com/whippletree-app/whippletree/backend/model"
+	"github.com/whippletree-app/whippletree/backend/store"
 )
 
 // shelf is an agent that only has stored sessions, and counts who asks for their
@@ -277,5 +278,62 @@ func TestSearchThroughTheHost(t *testing.T) {
 		if _, err := h.search(t.Context(), nil, r); err == nil {
 			t.Errorf("%+v was taken", r)
 		}
+	}
+}
+
+// Sessions that are no chats are read only when a person allowed it, each once, and
+// what was read goes when it is not allowed any more.
+func TestSessionsAreReadForTheSearchOnlyWhenAllowed(t *testing.T) {
+	s := &shelf{sessions: 3, rows: 500}
+	h, _ := startShelf(t, s)
+	find := func(text string) api.SearchResult {
+		t.Helper()
+		got, err := h.search(t.Context(), nil, api.SearchRequest{Text: text, In: "sessions", Limit: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if err := h.texts.look(t.Context()); err != nil || s.mirrored.Load() != 0 || !find("row").Off {
+		t.Fatalf("%d sessions were read without a word: %v", s.mirrored.Load(), err)
+	}
+	if _, err := h.settings.Set("search.sessions", json.RawMessage("true")); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		got := find(`"row 499 of"`)
+		if len(got.Hits) == 3 {
+			if k := got.Hits[0].Key; k == nil || k.Harness != shelfID || got.Hits[0].Title == "" || got.Hits[0].ChatID != "" {
+				t.Errorf("%+v", got.Hits[0])
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of 3 sessions are found", len(got.Hits))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if n := len(find(`"row 3 of s1"`).Hits); n != 1 {
+		t.Errorf("a row is found %d times", n)
+	}
+	read := s.mirrored.Load()
+	if err := h.texts.look(t.Context()); err != nil || s.mirrored.Load() != read {
+		t.Errorf("what did not change was read again: %v", err)
+	}
+	// One that became a chat is found there, not twice.
+	adopt(t, h, "a", s.handle(1))
+	if n := len(find(`"row 3 of s1"`).Hits); n != 0 {
+		t.Errorf("a chat is found as a session too")
+	}
+	if _, err := h.settings.Set("search.sessions", json.RawMessage("false")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.texts.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	if err := h.store.Transcripts(t.Context(), func(store.Transcript) { left++ }); err != nil || left != 0 {
+		t.Errorf("%d texts are left: %v", left, err)
 	}
 }

@@ -206,3 +206,9 @@ func within(dir, root string) bool {
 }
 
 func cursorOf(id int64) string { return strconv.FormatInt(id, 10) }
+
+// IndexSize is how many bytes the index of the chats takes in the file.
+func (s *Store) IndexSize(ctx context.Context) (n int64, err error) {
+	err = one(ctx, s.read(), []any{&n}, "SELECT COALESCE(SUM(pgsize), 0) FROM dbstat WHERE aggregate = 1 AND (name LIKE 'search\\_%' ESCAPE '\\' OR name LIKE '%documents%')")
+	return n, err
+}

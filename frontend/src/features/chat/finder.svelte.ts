@@ -31,6 +31,8 @@ export class Finder<R extends Searched & TimelineRow> {
   hits = $state.raw<readonly Hit[]>([]);
   at = $state(0);
   searching = $state(false);
+  /** The row to begin at, until it is there. */
+  private want = '';
   private run = 0;
   private frame = 0;
 
@@ -55,8 +57,16 @@ export class Finder<R extends Searched & TimelineRow> {
     this.open = true;
   }
 
+  /** Begins at a row that was found elsewhere: older pages are read until it is there. */
+  startAt(text: string, id: string): void {
+    this.want = id;
+    this.text = text;
+    this.open = true;
+  }
+
   stop(): void {
     this.run++;
+    this.want = '';
     this.open = false;
     this.searching = false;
     this.hits = [];
@@ -75,12 +85,13 @@ export class Finder<R extends Searched & TimelineRow> {
     const run = ++this.run;
     this.hits = findIn(this.view.rows(), text);
     this.at = Math.max(0, this.hits.length - 1);
+    const there = this.wanted();
     this.clear();
     if (!text.trim()) {
       this.searching = false;
       return;
     }
-    if (this.hits.length) await this.reveal();
+    if (this.hits.length && (there || !this.want)) await this.reveal();
     this.searching = true;
     await new Promise((r) => setTimeout(r, SETTLES));
     for (let i = 0; i < MAX_PAGES && run === this.run; i++) {
@@ -94,6 +105,18 @@ export class Finder<R extends Searched & TimelineRow> {
     if (run !== this.run) return;
     this.again(text);
     this.searching = false;
+    // What was wanted is not there: the newest place is.
+    if (this.want && this.hits.length) void this.reveal();
+    this.want = '';
+  }
+
+  /** Steps to the row that is wanted, once it is known. */
+  private wanted(): boolean {
+    const at = this.want ? this.hits.findIndex((h) => h.id === this.want) : -1;
+    if (at < 0) return false;
+    this.at = at;
+    this.want = '';
+    return true;
   }
 
   /** More rows are known: what is shown stays shown. */
@@ -103,7 +126,7 @@ export class Finder<R extends Searched & TimelineRow> {
     const hits = findIn(this.view.rows(), text);
     this.hits = hits;
     this.at = was ? Math.max(0, hits.findIndex((h) => h.id === was.id && h.nth === was.nth)) : Math.max(0, hits.length - 1);
-    if (!had && hits.length) void this.reveal();
+    if (this.wanted() || (!had && hits.length && !this.want)) void this.reveal();
   }
 
   private async reveal(): Promise<void> {
