@@ -38,6 +38,14 @@ describe('the timeline', () => {
     expect(shape(buildTimeline([r('user', 2), r('tool', 2, { state: 'failed' }), r('tool', 2), r('text', 2)], over))).toEqual(['user', 'fold(2 steps, 1.0 s)', 'text', 'end']);
   });
 
+  it('keeps in sight what a person decided when its step folds', () => {
+    const steps = Array.from({ length: 6 }, () => r('tool', 1));
+    const options = [{ id: 'y', label: 'Yes', kind: 'allow_once' as const, reach: 'once' }, { id: 'n', label: 'No', kind: 'reject_once' as const, reach: 'once' }];
+    const card = (i: number, more: Partial<ApprovalCard>): ApprovalCard => ({ id: `c${i}`, itemId: steps[i]!.row.id, kind: 'tool', title: '', options, chatId: 'c', turn: 1, at: 1, revision: 1, state: 'confirmed', answer: { optionId: 'y', by: 'window', at: 1 }, ...more });
+    const cards = [card(0, {}), card(1, { answer: { optionId: 'y', by: 'rule', rule: 'r', at: 1 } }), card(2, { answer: { optionId: 'n', by: 'window', at: 1 } }), card(3, { kind: 'plan' }), card(4, { answer: { optionId: 'y', by: 'window', rule: 'r', at: 1 } }), card(5, { state: 'withdrawn' })];
+    expect(buildTimeline([...steps, r('text', 1), r('user', 2)], { ...opts, cards }).flatMap((e) => (e.kind === 'card' ? [e.card.id] : []))).toEqual(['c2', 'c3', 'c4', 'c5']);
+  });
+
   it('sums up what a turn changed', () => {
     const edit = (path: string, more = {}) => r('tool', 1, { state: 'completed', detail: { edit: { path, added: 3, removed: 1 } }, ...more });
     const rows = [r('user', 1), edit('a'), edit('a'), r('subagent', 1, { id: 'sub' }), edit('b', { parentId: 'sub' }), edit('c', { state: 'declined' }), r('tool', 1, { state: 'completed', detail: { write: { path: 'd', content: '1\n2\n', created: true } } }), r('user', 2)];

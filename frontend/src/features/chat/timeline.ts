@@ -105,6 +105,7 @@ export function buildTimeline<R extends TimelineRow>(rows: readonly R[], o: Time
     const open = o.toggled.has(id);
     out.push({ kind: 'fold', id, rows: steps, label: foldLabel(steps), open });
     if (open) for (const r of steps) put(r, 0, NONE);
+    else for (const r of steps) for (const c of byItem.get(r.row.id) ?? []) if (stays(c)) out.push({ kind: 'card', id: `card:${c.id}/${c.revision}`, card: c });
   };
   const end = (n: number) => {
     const sum = turns.get(n);
@@ -139,6 +140,15 @@ export function buildTimeline<R extends TimelineRow>(rows: readonly R[], o: Time
   for (const c of byTime) out.push({ kind: 'card', id: `card:${c.id}/${c.revision}`, card: c });
   if (top.length) end(turn);
   return out;
+}
+
+/** What a person decided stays in sight when its step folds; that something was simply allowed goes with the step. */
+function stays(c: ApprovalCard): boolean {
+  if (c.kind !== 'tool' || c.refused?.length || (c.state !== 'sent' && c.state !== 'confirmed')) return true;
+  const a = c.answer;
+  if (!a || a.canceled || a.comment) return true;
+  if (a.by === 'rule' || a.by === 'auto') return false;
+  return !!a.rule || c.options?.find((o) => o.id === a.optionId)?.kind !== 'allow_once';
 }
 
 const NONE: ReadonlySet<string> = new Set();
