@@ -3,6 +3,7 @@ package agentkit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -44,12 +45,15 @@ const (
 // which may be nil, is called after each part that the index took. One check
 // runs at a time.
 func (l *StoredList) Check(ctx context.Context, progress func()) error {
+	known := map[string]Stamp{}
+	var recall error
+	var both sync.WaitGroup
+	both.Go(func() {
+		recall = l.Index.Stamps(ctx, l.Harness, func(path string, s Stamp) { known[path] = s })
+	})
 	files, err := l.Files(ctx)
-	if err != nil {
-		return err
-	}
-	known := make(map[string]Stamp, len(files))
-	if err := l.Index.Stamps(ctx, l.Harness, func(path string, s Stamp) { known[path] = s }); err != nil {
+	both.Wait()
+	if err = errors.Join(err, recall); err != nil {
 		return err
 	}
 	type work struct {

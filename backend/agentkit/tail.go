@@ -143,22 +143,25 @@ func (t *Tail) drain(yield func(Line)) error {
 	for {
 		n, err := t.file.ReadAt(t.buf, at)
 		if n > 0 {
-			at += int64(n)
 			before := t.split.Complete()
 			t.split.Feed(t.buf[:n], yield)
 			if done := t.split.Complete(); done != before {
 				t.state.Offset = done
+				if in := done - at; in >= tailBefore { // the bytes before it are here
+					t.state.Before = append(t.state.Before[:0], t.buf[in-tailBefore:in]...)
+				} else {
+					t.state.Before = lastBytes(t.file, done)
+				}
 			}
+			at += int64(n)
 		}
 		if errors.Is(err, io.EOF) || (err == nil && n == 0) {
-			break
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 	}
-	t.state.Before = lastBytes(t.file, t.state.Offset)
-	return nil
 }
 
 // lastBytes are the bytes before an offset, by which a file is known again.

@@ -37,12 +37,19 @@ func locating(h *agentkit.Host, set map[string]string) map[string]string {
 	return map[string]string{configDirEnv: dir}
 }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-
 var errBadID = errors.New("this is not the id of a Claude Code session")
 
+// checkID lets 1 to 128 letters, digits, dots, dashes and underscores pass, a
+// letter or digit first.
 func checkID(id string) error {
-	if !idPattern.MatchString(id) || strings.Contains(id, "..") {
+	if id == "" || len(id) > 128 || strings.Contains(id, "..") {
+		return errBadID
+	}
+	for i := range len(id) {
+		c := id[i]
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || i > 0 && (c == '-' || c == '_' || c == '.') {
+			continue
+		}
 		return errBadID
 	}
 	return nil

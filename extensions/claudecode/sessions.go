@@ -65,7 +65,11 @@ type observer struct {
 type liveSession struct {
 	entry
 	path   string // its transcript, "" before there is one
+	folder string // what belongs to it beside the transcript, and
+	subdir string // there the transcripts of its sub-agents
 	follow *follower
+	snap   agent.Snapshot
+	fresh  bool // snap is what is known
 	subs   subagents
 	agents []agent.SubagentInfo
 }
@@ -119,8 +123,8 @@ func (o *observer) watch() {
 			continue
 		}
 		wanted[filepath.Dir(l.path)] = true
-		if isDir(sessionFolder(l.path)) {
-			wanted[subagentsDir(l.path)] = true
+		if isDir(l.folder) {
+			wanted[l.subdir] = true
 		}
 	}
 	for dir, stop := range o.dirs {
@@ -142,7 +146,7 @@ func (o *observer) watch() {
 				case <-w.Wake():
 					paths, rescan := w.Take()
 					if rescan {
-						paths = append(paths, filepath.Join(dir, anything))
+						paths = append(paths, dir+anything)
 					}
 					o.note(dir, paths, registries[dir])
 				case <-end:
@@ -154,7 +158,7 @@ func (o *observer) watch() {
 }
 
 // anything stands for the files of a folder in which anything may have changed.
-const anything = "*"
+const anything = "/*"
 
 // note remembers what changed until the observer takes it.
 func (o *observer) note(dir string, paths []string, again bool) {
@@ -205,7 +209,7 @@ func (o *observer) look() {
 		if l == nil || l.SessionID != e.SessionID || l.identity != e.identity {
 			l = &liveSession{}
 		}
-		l.entry = e
+		l.entry, l.fresh = e, false
 		now[e.Pid] = l
 		o.read(l)
 		o.list(l)
@@ -229,13 +233,12 @@ func (o *observer) refresh(changed map[string]bool) (rewatch bool) {
 			}
 			continue
 		}
-		if changed[l.path] || changed[filepath.Join(filepath.Dir(l.path), anything)] {
+		if changed[l.path] || changed[filepath.Dir(l.path)+anything] {
 			o.read(l)
 		}
-		folder := sessionFolder(l.path)
-		if changed[folder] || changed[subagentsDir(l.path)] {
+		if changed[l.folder] || changed[l.subdir] {
 			o.list(l)
-			rewatch = rewatch || o.dirs[subagentsDir(l.path)] == nil
+			rewatch = rewatch || o.dirs[l.subdir] == nil
 		}
 	}
 	return rewatch
@@ -248,8 +251,9 @@ func (o *observer) read(l *liveSession) {
 		if !ok {
 			return
 		}
-		l.path = path
+		l.path, l.folder, l.subdir = path, sessionFolder(path), subagentsDir(path)
 	}
+	l.fresh = false
 	now := o.host.Time()
 	if l.follow == nil {
 		var known agentkit.Indexed
@@ -269,7 +273,7 @@ func (o *observer) read(l *liveSession) {
 
 func (o *observer) list(l *liveSession) {
 	if l.path != "" {
-		l.agents = l.subs.list(l.path)
+		l.agents, l.fresh = l.subs.list(l.path), false
 	}
 }
 
@@ -321,30 +325,45 @@ func (o *observer) followExits(live []entry) {
 
 // show publishes what is different.
 func (o *observer) show() {
-	now := map[string]agent.Snapshot{}
-	held := map[int]string{}
-	var order []string
+	now := make(map[string]agent.Snapshot, len(o.live))
+	held := make(map[int]string, len(o.live))
+	var order []string // of the rows that may be different
 	for _, pid := range slices.Sorted(maps.Keys(o.live)) {
 		l := o.live[pid]
-		snap := o.snapshot(l)
 		held[pid] = l.SessionID
-		if before := o.held[pid]; before != "" && before != l.SessionID {
-			snap.Supersedes = before
-		} else if old, ok := o.shown[l.SessionID]; ok && old.Pid == pid {
-			snap.Supersedes = old.Supersedes
+		looked := !l.fresh
+		if looked {
+			l.fresh = true
+			l.snap = o.snapshot(l)
+			if before := o.held[pid]; before != "" && before != l.SessionID {
+				l.snap.Supersedes = before
+			} else if old, ok := o.shown[l.SessionID]; ok && old.Pid == pid {
+				l.snap.Supersedes = old.Supersedes
+			}
 		}
-		if other, twice := now[l.SessionID]; twice { // two processes write to one session
-			snap = both(other, snap)
+		other, twice := now[l.SessionID]
+		if twice { // two processes write to one session
+			now[l.SessionID] = both(other, l.snap)
 		} else {
+			now[l.SessionID] = l.snap
+		}
+		if looked || twice {
 			order = append(order, l.SessionID)
 		}
-		now[l.SessionID] = snap
 	}
 	o.held = held
 	var changed []agent.Snapshot
-	for _, id := range order {
-		if old, ok := o.shown[id]; !ok || !reflect.DeepEqual(old, now[id]) {
+	for i, id := range order {
+		if old, ok := o.shown[id]; (!ok || !reflect.DeepEqual(old, now[id])) && !slices.Contains(order[:i], id) {
 			changed = append(changed, now[id])
+		}
+	}
+	var gone []string
+	for id, old := range o.shown {
+		if s, ok := now[id]; !ok {
+			gone = append(gone, id)
+		} else if len(old.Candidates) > len(s.Candidates) && !slices.Contains(order, id) { // one of two is gone
+			changed = append(changed, s)
 		}
 	}
 	if !o.begun {
@@ -352,12 +371,6 @@ func (o *observer) show() {
 		o.publish.Reset(changed)
 	} else if len(changed) > 0 {
 		o.publish.Upsert(changed...)
-	}
-	var gone []string
-	for id := range o.shown {
-		if _, ok := now[id]; !ok {
-			gone = append(gone, id)
-		}
 	}
 	if len(gone) > 0 {
 		slices.Sort(gone)
