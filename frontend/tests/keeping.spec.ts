@@ -39,7 +39,7 @@ test('the archive says how long chats are kept and what was removed, in both the
   for (const theme of ['light', 'dark']) {
     await open(page, served.url, 'archive', '[data-view="history"]', { theme });
     await page.getByRole('tab', { name: 'Archive' }).click();
-    await page.getByRole('button', { name: /removed by itself/ }).click();
+    await page.getByRole('button', { name: /removed after the days/ }).click();
     await expect(page.getByText('An old experiment')).toBeVisible();
     await page.screenshot({ path: `test-results/keeping/archive-${theme}.png` });
     expect(await violations(page)).toEqual([]);
