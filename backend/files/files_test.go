@@ -79,7 +79,7 @@ func TestRepository(t *testing.T) {
 		{dir, []string{".gitignore", "a.go", "build/keep.me", "kept.o", "sub/.gitignore", "sub/deep/ü ö.md", "sub/log.txt"}},
 		{filepath.Join(dir, "sub"), []string{".gitignore", "deep/ü ö.md", "log.txt"}},
 	} {
-		l, err := list(context.Background(), program(t), in.dir, time.Now)
+		l, err := list(context.Background(), program(t), in.dir, nil, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestRepository(t *testing.T) {
 		}
 	}
 	// Without git the walk gives the same but what only the index knows.
-	l, err := list(context.Background(), none(), dir, time.Now)
+	l, err := list(context.Background(), none(), dir, nil, time.Now)
 	if err != nil || l.how != "walk" {
 		t.Fatal(l, err)
 	}
@@ -129,7 +129,7 @@ func TestWalkIgnoresAsGit(t *testing.T) {
 			at := rapid.SampledFrom(dirs).Draw(t, "at")
 			write(t, filepath.Join(at, ".gitignore"), strings.Join(rapid.SliceOfN(line, 1, 4).Draw(t, "lines"), "\n"))
 		}
-		l, err := walk(context.Background(), dir, time.Now)
+		l, err := walk(context.Background(), dir, nil, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestWalkIsNotHeldUp(t *testing.T) {
 	if err := os.Symlink("/", filepath.Join(dir, "root")); err != nil {
 		t.Fatal(err)
 	}
-	l, err := walk(context.Background(), dir, time.Now)
+	l, err := walk(context.Background(), dir, nil, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,6 +218,22 @@ func TestMatchFindsWhatIsThere(t *testing.T) {
 			t.Fatalf("%q does not find %q", string(q), string(p))
 		}
 	})
+}
+
+// Two goroutines find what one finds, in the same order.
+func TestMatchInHalves(t *testing.T) {
+	b := newBuilder()
+	for i := range parallelFrom + 500 {
+		b.add(fmt.Sprintf("Part%02d/mod%d/File_%d.ts", i%30, i%7, i))
+	}
+	l := b.done("", time.Time{})
+	for _, q := range []string{"", "file", "p3m2", "File_20499.ts", "zz"} {
+		runes := strings.Split(strings.ToLower(q), "")
+		want := places(l.best(strings.ToLower(q), mask(strings.ToLower(q)), runes, 40, 0, l.len()), 40)
+		if diff := cmp.Diff(want, l.find(q, 40)); diff != "" {
+			t.Error(q, diff)
+		}
+	}
 }
 
 // A question is answered from what is known; with fresh it sees what is new, and

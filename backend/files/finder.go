@@ -163,7 +163,10 @@ func (f *Finder) make(dir string, r *root, run *making) {
 	defer f.work.Done()
 	ctx, cancel := context.WithTimeoutCause(f.ctx, f.o.ListBound, fmt.Errorf("the files of %s were not listed within %s", dir, f.o.ListBound))
 	defer cancel()
-	run.l, run.err = list(ctx, f.o.Git, dir, f.o.Now)
+	f.mu.Lock()
+	before := r.known
+	f.mu.Unlock()
+	run.l, run.err = list(ctx, f.o.Git, dir, before, f.o.Now)
 	f.mu.Lock()
 	r.making = nil
 	if run.err == nil {

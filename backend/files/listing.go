@@ -1,7 +1,6 @@
 package files
 
 import (
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,31 +13,34 @@ const (
 )
 
 // listing holds the paths below one folder, files and the folders they lie in
-// (with a slash at the end). All paths stand in one string, in lower case in
-// another of the same offsets where that has the same length.
+// (with a slash at the end). All paths stand in one string; those that have other
+// letters in lower case stand so in a second one.
 type listing struct {
 	at      time.Time
 	paths   string
 	lower   string
-	ends    []uint32 // of path i in paths
-	lows    []uint32 // of path i in lower
-	masks   []uint64 // which letters path i has
+	ends    []uint32    // of path i in paths
+	lows    [][2]uint32 // of path i in lower; zero: it is lower case already
+	masks   []uint64    // which letters path i has
 	limited bool
 	how     string // git or walk
 }
 
 func (l *listing) len() int { return len(l.ends) }
 
-func (l *listing) path(i int) string { return cut(l.paths, l.ends, i) }
-
-func (l *listing) low(i int) string { return cut(l.lower, l.lows, i) }
-
-func cut(s string, ends []uint32, i int) string {
+func (l *listing) path(i int) string {
 	from := uint32(0)
 	if i > 0 {
-		from = ends[i-1]
+		from = l.ends[i-1]
 	}
-	return s[from:ends[i]]
+	return l.paths[from:l.ends[i]]
+}
+
+func (l *listing) low(i int) string {
+	if at := l.lows[i]; at[1] > 0 {
+		return l.lower[at[0]:at[1]]
+	}
+	return l.path(i)
 }
 
 // builder collects paths into a listing.
@@ -50,6 +52,17 @@ type builder struct {
 }
 
 func newBuilder() *builder { return &builder{folders: map[string]struct{}{}} }
+
+// like makes room for about as much as an earlier listing held.
+func (b *builder) like(l *listing) *builder {
+	if l != nil {
+		b.paths.Grow(len(l.paths) + len(l.paths)/16)
+		b.lower.Grow(len(l.lower) + len(l.lower)/16)
+		n := l.len() + l.len()/16
+		b.l.ends, b.l.lows, b.l.masks = make([]uint32, 0, n), make([][2]uint32, 0, n), make([]uint64, 0, n)
+	}
+	return b
+}
 
 // add takes one path with slashes; false when the listing is full.
 func (b *builder) add(path string) bool {
@@ -82,16 +95,20 @@ func (b *builder) put(path string) bool {
 	}
 	low := strings.ToLower(path)
 	b.paths.WriteString(path)
-	b.lower.WriteString(low)
+	var at [2]uint32
+	if low != path {
+		at[0] = uint32(b.lower.Len())
+		b.lower.WriteString(low)
+		at[1] = uint32(b.lower.Len())
+	}
 	b.l.ends = append(b.l.ends, uint32(b.paths.Len()))
-	b.l.lows = append(b.l.lows, uint32(b.lower.Len()))
+	b.l.lows = append(b.l.lows, at)
 	b.l.masks = append(b.l.masks, mask(low))
 	return true
 }
 
 func (b *builder) done(how string, at time.Time) *listing {
 	b.l.paths, b.l.lower, b.l.how, b.l.at = b.paths.String(), b.lower.String(), how, at
-	b.l.ends, b.l.lows, b.l.masks = slices.Clip(b.l.ends), slices.Clip(b.l.lows), slices.Clip(b.l.masks)
 	return &b.l
 }
 

@@ -35,9 +35,40 @@ func (l *listing) find(query string, limit int) []int {
 	for i, r := range q {
 		runes = append(runes, q[i:i+utf8.RuneLen(r)])
 	}
+	if l.len() < parallelFrom {
+		return places(l.best(q, want, runes, limit, 0, l.len()), limit)
+	}
+	// Two halves beside each other: what is typed is answered before the next key.
+	var first []hit
+	half := l.len() / 2
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		first = l.best(q, want, runes, limit, 0, half)
+	}()
+	all := l.best(q, want, runes, limit, half, l.len())
+	<-done
+	all = append(all, first...)
+	slices.SortFunc(all, l.compare)
+	return places(all, limit)
+}
+
+// parallelFrom is how many paths are worth a second goroutine.
+const parallelFrom = 20_000
+
+func places(hits []hit, limit int) []int {
+	out := make([]int, min(limit, len(hits)))
+	for i := range out {
+		out[i] = hits[i].at
+	}
+	return out
+}
+
+// best are the best hits among the paths from one place to another, in order.
+func (l *listing) best(q string, want uint64, runes []string, limit, from, to int) []hit {
 	top := make([]hit, 0, limit+1)
-	for i, m := range l.masks {
-		if m&want != want {
+	for i := from; i < to; i++ {
+		if l.masks[i]&want != want {
 			continue
 		}
 		points, ok := score(l.low(i), q, runes)
@@ -54,11 +85,7 @@ func (l *listing) find(query string, limit int) []int {
 			top = top[:limit]
 		}
 	}
-	out := make([]int, len(top))
-	for i, h := range top {
-		out[i] = h.at
-	}
-	return out
+	return top
 }
 
 func (l *listing) compare(a, b hit) int {

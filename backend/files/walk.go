@@ -20,9 +20,10 @@ const maxVisited = 500_000
 // is ignored.
 var skipped = map[string]bool{".git": true, "node_modules": true, ".hg": true, ".svn": true, "__pycache__": true, ".venv": true}
 
-// list reads what a folder holds: git tells, or a walk finds it.
-func list(ctx context.Context, g git.Git, dir string, now func() time.Time) (*listing, error) {
-	l, err := listGit(ctx, g, dir, now)
+// list reads what a folder holds: git tells, or a walk finds it. before is an
+// earlier listing, or nil.
+func list(ctx context.Context, g git.Git, dir string, before *listing, now func() time.Time) (*listing, error) {
+	l, err := listGit(ctx, g, dir, before, now)
 	var exit *git.ExitError
 	switch {
 	case err == nil && l.len() > 0:
@@ -32,13 +33,13 @@ func list(ctx context.Context, g git.Git, dir string, now func() time.Time) (*li
 	}
 	// No repository, no git, one that git refuses, or a folder that is ignored as
 	// a whole: what is there can still be mentioned.
-	return walk(ctx, dir, now)
+	return walk(ctx, dir, before, now)
 }
 
 var errEnough = errors.New("enough")
 
-func listGit(ctx context.Context, g git.Git, dir string, now func() time.Time) (*listing, error) {
-	b := newBuilder()
+func listGit(ctx context.Context, g git.Git, dir string, before *listing, now func() time.Time) (*listing, error) {
+	b := newBuilder().like(before)
 	err := g.Stream(ctx, dir, func(r io.Reader) error {
 		buf := make([]byte, 0, 64<<10)
 		chunk := make([]byte, 64<<10)
@@ -79,12 +80,12 @@ func listGit(ctx context.Context, g git.Git, dir string, now func() time.Time) (
 
 // walk finds files breadth first, so that a bound cuts off what lies deep. Links
 // are named and not followed.
-func walk(ctx context.Context, top string, now func() time.Time) (*listing, error) {
+func walk(ctx context.Context, top string, before *listing, now func() time.Time) (*listing, error) {
 	type folder struct {
 		rel string // with a slash at the end, "" at the top
 		ign *ignore
 	}
-	b := newBuilder()
+	b := newBuilder().like(before)
 	var unseen *ignore
 	queue := []folder{{"", unseen.below(top, "")}}
 	visited := 0
