@@ -129,7 +129,8 @@ func (s *session) settle(outcome agent.Outcome) {
 		}
 	}
 	clear(s.streams)
-	s.notice, s.fault = "", ""
+	clear(s.streaks)
+	s.fault = ""
 	s.compacted(state, "")
 	s.rows.closeOpen(state, now)
 	s.withdrawAll()

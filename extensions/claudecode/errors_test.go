@@ -44,6 +44,10 @@ func TestFaultsByKind(t *testing.T) {
 			notices: []string{"safeguards stopped the response above"}, texts: []string{"I cannot", "I cannot"}, cut: []bool{true, true},
 		},
 		{
+			capture: "22-subagent-retry", outcome: agent.OutcomeCompleted, notices: []string{"The service is overloaded; trying again in"},
+			texts: []string{"Made it at the second try.", "The helper is done."}, cut: []bool{false, false},
+		},
+		{
 			capture: "22-limit-warning", outcome: agent.OutcomeCompleted, notices: []string{"93 % of the limit of 5 hours is used; it begins anew on"},
 			texts: []string{"Nearly there."}, cut: []bool{false},
 		},

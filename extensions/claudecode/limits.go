@@ -60,7 +60,9 @@ func (s *session) limited(data []byte) {
 	s.spent.Windows = s.planWindows()
 	u := s.spent
 	s.mu.Unlock()
-	s.events.Usage(u)
+	if u.Output > 0 { // else the turn's own end brings it, with what was used
+		s.events.Usage(u)
+	}
 	if e.Info.Status == "allowed" {
 		return
 	}

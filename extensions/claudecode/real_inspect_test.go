@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/e2e/agents"
 )
 
 func (l *lab) write(name, text string) {
@@ -73,6 +74,7 @@ func TestRealInspectAndRename(t *testing.T) {
 
 // Options that are settings of the program are in force, beside a person's own.
 func TestRealSettingsOptionsAreInForce(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	chat := l.open(rec, func(r *agent.OpenRequest) {

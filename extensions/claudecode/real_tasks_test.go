@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/e2e/agents"
 )
 
 // A sub-agent in the background can be ended by itself; nothing else ends.
@@ -52,6 +53,7 @@ func TestRealBackgroundSubagentIsEndedByItself(t *testing.T) {
 // One of two sub-agents that the turn waits for is ended by itself: the other one
 // and the turn go on.
 func TestRealForegroundSubagentIsEndedByItself(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	rec.decide = choose(optionAllow)
@@ -94,6 +96,7 @@ func TestRealForegroundSubagentIsEndedByItself(t *testing.T) {
 // A finished sub-agent that is sent on has a row of its own for that, live and in
 // the mirror.
 func TestRealFinishedSubagentIsSentOn(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	rec.decide = choose(optionAllow)
@@ -148,6 +151,7 @@ func transcriptOf(t *testing.T, l *lab, rec *recorder) string {
 
 // A compaction runs visibly and leaves the one row that the mirror has, too.
 func TestRealCompactionIsARunningRow(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	chat := l.open(rec, nil)

@@ -2,7 +2,6 @@ package claudecode
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -407,47 +406,6 @@ func TestRealHeldStreamShowsItsFirstHalf(t *testing.T) {
 	}
 }
 
-func TestRealUntrustedFolderStartsNothing(t *testing.T) {
-	l := newLab(t)
-	bait := filepath.Join(l.home, "bait.log")
-	write := func(name, text string) {
-		t.Helper()
-		path := filepath.Join(l.cwd, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hook := map[string]any{"hooks": map[string]any{"SessionStart": []any{map[string]any{
-		"hooks": []any{map[string]any{"type": "command", "command": "echo hook >> " + bait}},
-	}}}}
-	data, err := json.Marshal(hook)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(".claude/settings.json", string(data))
-	write(".mcp.json", `{"mcpServers":{"bait":{"command":"sh","args":["-c","echo mcp >> `+bait+`"]}}}`)
-
-	starts, err := l.h.Provider.(agent.ProjectStarter).ProjectStarts(l.ctx(), l.cwd)
-	if err != nil || len(starts) != 2 || starts[0].Kind != "hook" || starts[1].Kind != "mcpServer" {
-		t.Fatalf("starts: %+v %v", starts, err)
-	}
-	chat := l.open(newRecorder(), func(r *agent.OpenRequest) { r.ProjectSourcesOff = true })
-	l.completed(chat, "hello")
-	if got, err := os.ReadFile(bait); err == nil {
-		t.Errorf("the folder started something: %s", got)
-	}
-
-	// The bait works: a trusted folder starts it.
-	trusted := l.open(newRecorder(), nil)
-	l.completed(trusted, "hello")
-	if got, _ := os.ReadFile(bait); !strings.Contains(string(got), "hook") {
-		t.Errorf("the bait does not bite, the test proves nothing: %q", got)
-	}
-}
-
 func TestRealProcessDeathEndsTheTurn(t *testing.T) {
 	l := newLab(t)
 	rec := newRecorder()
@@ -476,6 +434,7 @@ func TestRealProcessDeathEndsTheTurn(t *testing.T) {
 // The real process is killed while a card is open and between two turns; the
 // conversation goes on in the next one each time.
 func TestRealKilledWhileAskedAndBetweenTurns(t *testing.T) {
+	agents.Full(t)
 	l := newLab(t)
 	rec := newRecorder()
 	chat := l.open(rec, nil)

@@ -33,8 +33,8 @@ type session struct {
 	streams map[string]*streamed // by parent tool call
 	lastUse *usage
 	cost    float64
-	queues  bool   // the program reports how its queue stands
-	notice  string // the row of the streak of retries
+	queues  bool              // the program reports how its queue stands
+	streaks map[string]string // the rows of streaks of retries, by the sub-agent's call
 	// What came before in this process: a message that comes again is not new.
 	requested, recorded map[string]bool
 	fault               string // the program's word for the error it told last in this turn
@@ -74,14 +74,22 @@ type turn struct {
 func newTurn(id string) *turn { return &turn{id: id, done: make(chan struct{})} }
 
 func newSession(h *agentkit.Host, proc *agentkit.Process, events agent.Events, l *launch) *session {
+	s := unread(h, events, l)
+	s.proc = proc
+	go s.read()
+	return s
+}
+
+// unread is a session that nobody reads for.
+func unread(h *agentkit.Host, events agent.Events, l *launch) *session {
 	s := &session{
-		host: h, proc: proc, events: events, launch: l, ended: make(chan struct{}),
-		streams: map[string]*streamed{}, replies: map[string]chan controlReply{},
-		requested: map[string]bool{}, recorded: map[string]bool{}, asked: map[string]*asked{}, clients: map[string]string{}, tasks: map[string]string{}, plan: map[string]agent.PlanWindow{},
+		host: h, events: events, launch: l, ended: make(chan struct{}),
+		streams: map[string]*streamed{}, streaks: map[string]string{}, requested: map[string]bool{}, recorded: map[string]bool{},
+		replies: map[string]chan controlReply{}, asked: map[string]*asked{}, clients: map[string]string{}, tasks: map[string]string{},
+		plan: map[string]agent.PlanWindow{},
 	}
 	s.rows = newRows(s.publish)
 	s.rows.plan = l.plan
-	go s.read()
 	return s
 }
 

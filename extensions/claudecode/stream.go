@@ -129,6 +129,8 @@ func (s *session) handle(m *wire, data []byte) {
 		s.lifecycle(m.CommandUUID, m.State)
 	case "system":
 		s.system(m.Subtype, data)
+	case "tool_progress":
+		s.progressed(data)
 	case "rate_limit_event":
 		s.limited(data)
 	case "result":
@@ -377,7 +379,7 @@ func (s *session) system(subtype string, data []byte) {
 			s.compacts(&m)
 		case "api_retry":
 			s.active()
-			s.retry(&m)
+			s.retry("", &m)
 		}
 	case "session_title_changed":
 		var m struct {
@@ -463,8 +465,9 @@ func (s *session) renamed(id string) {
 	s.events.Handle(s.launch.handle)
 }
 
-// retry tells that the agent tries again by itself: one row for one streak.
-func (s *session) retry(m *systemMessage) {
+// retry tells that the agent, or the sub-agent below this call, tries again by
+// itself: one row for one streak.
+func (s *session) retry(parent string, m *systemMessage) {
 	why := map[string]string{
 		"authentication_failed": "The sign-in was refused", "rate_limit": "The limit is reached",
 		"overloaded": "The service is overloaded", "server_error": "The service has a fault",
@@ -472,15 +475,35 @@ func (s *session) retry(m *systemMessage) {
 	if why == "" {
 		why = "The connection failed"
 	}
-	if m.Attempt <= 1 || s.notice == "" {
-		s.notice = "retry:" + or(m.UUID, s.launch.handle.NativeID)
+	if m.Attempt <= 1 || s.streaks[parent] == "" {
+		s.streaks[parent] = "retry:" + or(m.UUID, s.launch.handle.NativeID)
 	}
 	s.events.Item(agent.Item{
-		ID: s.notice, Type: agent.ItemNotice, Level: agent.LevelWarning,
+		ID: s.streaks[parent], ParentID: parent, Type: agent.ItemNotice, Level: agent.LevelWarning,
 		At: s.host.Time().UnixMilli(),
 		Text: fmt.Sprintf("%s; trying again in %s (%d of %d)", why,
 			(time.Duration(m.RetryDelayMs) * time.Millisecond).Round(100*time.Millisecond), m.Attempt, m.MaxRetries),
 	})
+}
+
+// progress holds what is read of the word that a tool still runs.
+type progress struct {
+	UUID   string `json:"uuid"`
+	Parent string `json:"parent_tool_use_id"`
+	Retry  *struct {
+		systemMessage
+		Category string `json:"error_category"`
+	} `json:"subagent_retry"`
+}
+
+func (s *session) progressed(data []byte) {
+	var p progress
+	if lenient(data, &p) != nil || p.Retry == nil || p.Parent == "" {
+		return
+	}
+	s.active()
+	p.Retry.UUID, p.Retry.Error = p.UUID, p.Retry.Category
+	s.retry(p.Parent, &p.Retry.systemMessage)
 }
 
 var _ agent.Steerer = (*session)(nil)

@@ -353,11 +353,7 @@ func FuzzStream(f *testing.F) {
 		f.Add(strings.Join(lines[:min(len(lines), 40)], "\n"))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s := &session{
-			host: &agentkit.Host{}, events: &listener{catalog: make(chan agent.Catalog, 1)}, launch: &launch{},
-			streams: map[string]*streamed{}, replies: map[string]chan controlReply{}, asked: map[string]*asked{},
-			clients: map[string]string{}, tasks: map[string]string{}, plan: map[string]agent.PlanWindow{},
-		}
+		s := unread(&agentkit.Host{}, &listener{catalog: make(chan agent.Catalog, 1)}, &launch{})
 		s.rows = newRows(func(it agent.Item) {
 			for _, is := range agent.ValidateItem(it) {
 				if is.Path == "$.id" && is.Message == "must not be empty" {
