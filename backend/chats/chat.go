@@ -44,6 +44,7 @@ type chat struct {
 	cancels   uint64 // cancels issued so far
 	stopEnds  int64  // when the bound of stopping passes, 0: its processes are not ended
 	stopping  *model.Stopping
+	lookAgain bool     // the transcript may tell the fate of a message
 	whenOpen  []func() // settings that wait for the agent to be started
 	steps     int      // moves that are under way
 	steering  map[string]*steering

@@ -2,6 +2,7 @@ package chats
 
 import (
 	"context"
+	"slices"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/model"
@@ -28,6 +29,10 @@ func (m *Manager) ApplyMirror(ctx context.Context, chatID string, b Mirrored) (f
 }
 
 func (c *chat) applyMirror(b Mirrored) (int, error) {
+	if c.busy() && handApp(c.rec.Hand) { // a look at the transcript that comes too late: the running turn owns its rows
+		c.lookAgain = true
+		return 0, Fail(CodeBusy, "The transcript is read when the turn has ended.")
+	}
 	if err := c.loadUsers(); err != nil {
 		return 0, err
 	}
@@ -45,6 +50,7 @@ func (c *chat) applyMirror(b Mirrored) (int, error) {
 				c.echoed(it)
 				continue
 			}
+			c.found(it)
 		}
 		if i, ok := at[it.ID]; ok {
 			rows[i].Item, rows[i].Provisional = it, it.Open()
@@ -134,6 +140,35 @@ func (c *chat) echoed(it agent.Item) {
 		c.setQueue(row.ClientID, model.QueueAccepted, "")
 	}
 }
+
+// found settles a message whose delivery was unknown and that has no row of ours
+// yet: the transcript shows it.
+func (c *chat) found(it agent.Item) {
+	for _, e := range c.queue {
+		if e.State == model.QueueUnknown && (it.ClientID == e.ClientID || it.NativeID != "" && c.promptID(e.ClientID) == it.NativeID) {
+			c.setQueue(e.ClientID, model.QueueAccepted, "")
+			return
+		}
+	}
+}
+
+// lookUp has the transcript read for messages whose delivery is unknown, once the
+// chat is idle.
+func (c *chat) lookUp() {
+	f, ok := c.m.guard().(Finder)
+	unknown := slices.ContainsFunc(c.queue, func(e model.QueueEntry) bool { return e.State == model.QueueUnknown })
+	if !ok || !c.lookAgain || c.busy() || !handApp(c.rec.Hand) {
+		return
+	}
+	c.lookAgain = false
+	if unknown {
+		f.LookUp(c.id)
+	}
+}
+
+// Finder is a Guard that reads a chat's transcript, beside the caller, to learn
+// the fate of prompts whose delivery is unknown.
+type Finder interface{ LookUp(chatID string) }
 
 func (c *chat) mirrorState(s agent.MirrorState) {
 	if s.Title != "" && !c.extra.Titled {

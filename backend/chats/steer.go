@@ -74,7 +74,9 @@ func (c *chat) unsteered(l *link) {
 		const text = "The agent ended before it said whether it took the message."
 		c.setQueue(client, model.QueueUnknown, text)
 		way.out <- sendAnswer{sent: Sent{State: model.QueueUnknown, Note: text}}
+		c.lookAgain = true
 	}
+	c.lookUp()
 }
 
 // steered shows an accepted message in the turn it went to.

@@ -1,6 +1,8 @@
 package chats
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +83,8 @@ func TestAnEarlyDeliveryReportShowsTheMessage(t *testing.T) {
 // An agent that dies before it said whether it took a message: unknown, shown.
 func TestASteerWithoutAnAnswerIsUnknown(t *testing.T) {
 	s := newStage(t, func(o *Options) { o.CloseBound = 200 * time.Millisecond })
+	find := finding{make(chan string, 10)}
+	s.m.SetGuard(find)
 	id, sc := s.running()
 	inside, out := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(out) })
@@ -99,4 +103,41 @@ func TestASteerWithoutAnAnswerIsUnknown(t *testing.T) {
 	if q := s.get(id).Queue; len(q) != 1 || q[0].State != model.QueueUnknown {
 		t.Fatalf("%+v", q)
 	}
+	if got := within(t, find.asked); got != id {
+		t.Fatal("the transcript of another chat is read:", got)
+	}
+	// It comes too late: a turn runs again, whose rows are its own.
+	s.send(id, "c3", "go on")
+	next := s.scene()
+	s.prompt(next)
+	seen := Mirrored{Items: []agent.Item{{ID: "n2", Type: agent.ItemUser, Text: "left", ClientID: "c2", NativeID: "n2"}}}
+	if _, err := s.m.ApplyMirror(ctx, id, seen); !errors.Is(err, ErrBusy) {
+		t.Fatal("the transcript was read into a running turn:", err)
+	}
+	next.done()
+	s.ends(id, 2)
+	within(t, find.asked)
+	if _, err := s.m.ApplyMirror(ctx, id, seen); err != nil {
+		t.Fatal(err)
+	}
+	if c := s.get(id); len(c.Queue) != 0 || c.Items[len(c.Items)-1].Text != "left" {
+		t.Fatalf("%+v %+v", c.Queue, c.Items)
+	}
+}
+
+// finding is a guard that only reads transcripts.
+type finding struct{ asked chan string }
+
+func (finding) MayWrite(context.Context, Claim) error { return nil }
+func (finding) LetGo(Claim)                           {}
+func (f finding) LookUp(chatID string)                { f.asked <- chatID }
+
+func within[T any](t *testing.T, ch <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-ch:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing came")
+	}
+	return v
 }

@@ -172,6 +172,7 @@ func (c *chat) finish(end agent.TurnEnd) {
 	c.silent = 0
 	c.sending = ""
 	c.rest()
+	c.lookUp()
 	c.publish(eventTurn, TurnChanged{Turn: c.turn.n, Origin: c.turn.origin, State: model.TurnIdle, At: now.UnixMilli(), End: &end})
 }
 
