@@ -94,6 +94,7 @@ func (s *session) happened(m wire.Message) {
 
 // publish passes a row on and remembers the open ones.
 func (s *session) publish(it agent.Item) {
+	s.known[it.ID] = true
 	i := slices.IndexFunc(s.open, func(o *openRow) bool { return o.item.ID == it.ID })
 	switch {
 	case it.Open() && i >= 0:
@@ -135,6 +136,7 @@ func (s *session) turn(t wire.Turn) {
 func (s *session) endTurn(end agent.TurnEnd) {
 	s.settle(end.Outcome)
 	s.turnID = ""
+	clear(s.known)
 	if s.own {
 		s.own = false
 		s.events.Turn(agent.TurnEvent{Origin: agent.OriginAgent, End: &end})
@@ -172,6 +174,11 @@ func (s *session) settle(outcome agent.Outcome) {
 
 // ask puts a request to the person, apart from the reader.
 func (s *session) ask(a wire.Ask) {
+	if a.BlockID != "" && !s.known[a.BlockID] { // the request came before its tool
+		s.publish(row(wire.Block{
+			ID: a.BlockID, Kind: wire.KindTool, StartedAt: time.Now().UnixMilli(), State: wire.StateRunning, Title: a.Title, Tool: a.Tool,
+		}))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.asks[a.ID] = cancel
 	s.asked.Add(1)

@@ -31,7 +31,10 @@ func newHost(t *testing.T) *agentkit.Host {
 	dir := t.TempDir()
 	h := &agentkit.Host{
 		Home: dir, DataDir: filepath.Join(dir, "data"), Executable: exe,
-		Env:     func() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir} },
+		// Under the race detector every process of ours would rest a second before it ends.
+		Env: func() []string {
+			return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GORACE=atexit_sleep_ms=0"}
+		},
 		Watcher: agentkit.NewWatcher(agentkit.WatcherOptions{}), Exits: processes.NewExitWatcher(),
 	}
 	t.Cleanup(func() {

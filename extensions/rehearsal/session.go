@@ -35,8 +35,9 @@ type session struct {
 	// used by the reader only
 	unwritten *agent.Handle // what to report once the session has a file
 	open      []*openRow
-	own       bool   // a turn of the agent's own is open
-	turnID    string // of the open turn, "" between turns
+	known     map[string]bool // rows of the open turn
+	own       bool            // a turn of the agent's own is open
+	turnID    string          // of the open turn, "" between turns
 	asks      map[string]context.CancelFunc
 	asked     sync.WaitGroup
 }
@@ -60,7 +61,7 @@ var errGone = errors.New("the rehearsal has ended")
 func newSession(proc *agentkit.Process, events agent.Events) *session {
 	return &session{
 		proc: proc, events: events, read: make(chan struct{}),
-		calls: map[int64]*call{}, asks: map[string]context.CancelFunc{},
+		calls: map[int64]*call{}, asks: map[string]context.CancelFunc{}, known: map[string]bool{},
 	}
 }
 
