@@ -149,6 +149,22 @@ type StoredSession struct {
 	ClockOdd bool `json:"clockOdd,omitempty"`
 }
 
+// PageReader is a [Handover] that reads a session from its end, page by page: of
+// any size, in bounded memory.
+type PageReader interface {
+	// ReadPage returns the rows that stand before a position (zero: the end of the
+	// file), those of about the last n bytes, in their order. from is where the page
+	// begins: the next before; its Offset is 0 at the beginning of the session.
+	ReadPage(ctx context.Context, h Handle, before Position, n int64) (rows []PagedItem, from Position, err error)
+}
+
+// PagedItem is a row with the place where its page can be cut: a page that ends
+// there has the rows before it.
+type PagedItem struct {
+	Item Item     `json:"item"`
+	At   Position `json:"at"`
+}
+
 // StoredChecker is an [Importer] that answers from an index of what is on disk.
 type StoredChecker interface {
 	// CheckStored compares the disk with the index and reads what changed, newest

@@ -599,6 +599,7 @@ var Methods = []Method{
 	{"sessions.preview", PreviewRequest{}, PreviewResult{}},
 	{"search.find", SearchRequest{}, SearchResult{}},
 	{"sessions.storedFolders", StoredRequest{}, StoredFolders{}},
+	{"sessions.rows", SessionPageRequest{}, SessionPage{}},
 	{"chats.list", Listing{}, Chats{}},
 	{"chats.create", CreateChat{}, ChatResult{}},
 	{"chats.rows", RowsRequest{}, RowsResult{}},

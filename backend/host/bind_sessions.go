@@ -25,6 +25,7 @@ func (h *Host) bindSessions() {
 	api.HandleConcurrent(s, "sessions.open", h.openSession)
 	api.HandleConcurrent(s, "sessions.stored", h.stored)
 	api.HandleConcurrent(s, "sessions.storedFolders", h.storedFolders)
+	api.HandleConcurrent(s, "sessions.rows", h.sessionRows)
 }
 
 // openSession shows a session that was found as a chat; the same session again

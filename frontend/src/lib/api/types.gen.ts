@@ -910,6 +910,11 @@ export interface PlanWindow {
   resetsAt?: number;
 }
 
+export interface Position {
+  recordId?: string;
+  offset?: number;
+}
+
 export interface Preview {
   command?: string;
   cwd?: string;
@@ -1287,6 +1292,16 @@ export interface SessionKey {
   id: string;
 }
 
+export interface SessionPage {
+  items: Item[] | null;
+  before?: Position;
+}
+
+export interface SessionPageRequest {
+  handle: Handle;
+  before?: Position;
+}
+
 export interface SessionRef {
   key: SessionKey;
 }
@@ -1584,6 +1599,7 @@ export interface Methods {
   'sessions.preview': { params: PreviewRequest; result: PreviewResult };
   'search.find': { params: SearchRequest; result: SearchResult };
   'sessions.storedFolders': { params: StoredRequest; result: StoredFolders };
+  'sessions.rows': { params: SessionPageRequest; result: SessionPage };
   'chats.list': { params: Listing; result: Chats };
   'chats.create': { params: CreateChat; result: ChatResult };
   'chats.rows': { params: RowsRequest; result: RowsResult };
