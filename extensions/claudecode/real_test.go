@@ -452,6 +452,14 @@ func TestRealKilledWhileAskedAndBetweenTurns(t *testing.T) {
 	done := make(chan agent.TurnEnd, 1)
 	go func() { done <- l.say(chat, "scenario:bash-allow") }()
 	rec.wait(t, "the request", func() bool { return len(rec.approvals) == 1 })
+	// What the program has not written yet is lost with it: it writes a moment later.
+	written := func(text string) {
+		t.Helper()
+		s, stop := l.mirror(*rec.ready.Handle, agent.Position{})
+		s.wait(l.ctx(), t, text+" in the transcript", func() bool { return strings.HasSuffix(s.texts(), text) })
+		stop()
+	}
+	written("tool/running")
 	kill(rec)
 	if end := <-done; end.Outcome != agent.OutcomeFailed || end.Reason != "crashed" {
 		t.Errorf("end: %+v", end)
@@ -465,12 +473,7 @@ func TestRealKilledWhileAskedAndBetweenTurns(t *testing.T) {
 	rec2 := newRecorder()
 	chat2 := l.open(rec2, func(r *agent.OpenRequest) { r.Resume = rec.ready.Handle })
 	l.completed(chat2, "hello after the first")
-	// What it has not written yet is lost with it: it writes a moment later.
-	s, stop := l.mirror(*rec.ready.Handle, agent.Position{})
-	s.wait(l.ctx(), t, "the answer in the transcript", func() bool {
-		return strings.HasSuffix(s.texts(), "hello after the first | Hello from the scripted model.")
-	})
-	stop()
+	written("hello after the first | Hello from the scripted model.")
 	kill(rec2)
 	if len(rec2.turns) != 0 || len(rec2.failures) != 0 {
 		t.Errorf("a death between turns made turns %v, faults %v", rec2.turns, rec2.failures)
