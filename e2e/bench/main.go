@@ -24,7 +24,7 @@ type measure struct {
 }
 
 func main() {
-	only := flag.String("only", "", "comma-separated ids: start, memory, idle, registry, files, list, append, delta, paint, terminal, tree, search")
+	only := flag.String("only", "", "comma-separated ids: start, memory, idle, registry, files, list, append, open, delta, paint, terminal, tree, search")
 	runs := flag.Int("runs", 5, "alternating runs of each program")
 	full := flag.Bool("full", false, "stored sessions of 100 KB each instead of 10 KB")
 	seed := flag.Uint64("seed", 1, "of the generated sessions")
@@ -41,7 +41,7 @@ func run(only string, runs int, full bool, seed uint64) int {
 	defer lab.Close()
 	all := []measure{
 		{"start", measureStart}, {"memory", measureMemory}, {"idle", measureIdle}, {"registry", measureRegistry},
-		{"files", measureFiles}, {"list", measureList}, {"append", measureAppend}, {"delta", measureDelta}, {"chats", measureChats}, {"paint", measurePaint}, {"terminal", measureTerminal}, {"tree", measureTree},
+		{"files", measureFiles}, {"list", measureList}, {"append", measureAppend}, {"open", measureOpen}, {"delta", measureDelta}, {"chats", measureChats}, {"paint", measurePaint}, {"terminal", measureTerminal}, {"tree", measureTree},
 		{"search", measureSearch},
 	}
 	var figures []Figure
