@@ -43,6 +43,6 @@ export function chatScene(scene: ChatScene): Chat {
     case 'nested':
       return { ...chat, approvals: [], items: [...data.rows, data.row('subagent', 2, { id: 'sa', title: 'Find callers', state: 'running', endedAt: undefined, startedAt: data.NOW - 60_000 }), data.row('subagent', 2, { id: 'sb', parentId: 'sa', title: 'Look into the tests', state: 'completed' }), data.row('tool', 2, { parentId: 'sb', kind: 'read', state: 'completed', detail: { read: { path: 'upload/gate_test.go' } } }), data.row('tool', 2, { parentId: 'sa', kind: 'search', state: 'completed', detail: { search: { query: 'Allow(', matches: 12 } } })] };
     case 'long':
-      return { ...chat, ...idle, items: longRows(1200), lastEnd: { outcome: 'completed' } };
+      return { ...chat, ...idle, items: longRows(Number(new URLSearchParams(location.search).get('rows') ?? 1200)), lastEnd: { outcome: 'completed' } };
   }
 }

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from 'vitest';
-import { pathIn, renderMarkdown } from './sanitise';
+import { keptMarkdown, pathIn, renderMarkdown } from './sanitise';
 
 function dom(source: string): HTMLElement {
   const div = document.createElement('div');
@@ -96,4 +96,15 @@ describe('paths between backticks', () => {
     box.innerHTML = renderMarkdown('`src/a.go:3`, [`src/b.go`](https://x.example)\n\n    src/c.go\n', true);
     expect([...box.querySelectorAll('[data-file]')].map((e) => [e.getAttribute('data-file'), e.getAttribute('data-line')])).toEqual([['src/a.go', '3']]);
   });
+});
+
+it('a finished piece is made once, and the oldest are forgotten', () => {
+  const one = '**one** `src/a.go`';
+  expect(keptMarkdown(one)).toBe(renderMarkdown(one));
+  expect(keptMarkdown(one, true)).toBe(renderMarkdown(one, true));
+  expect(keptMarkdown(one, true)).not.toBe(keptMarkdown(one));
+  const big = 'x'.repeat(600_000);
+  expect(keptMarkdown(big)).toContain('x');
+  expect(keptMarkdown(`${big}y`)).toContain('y');
+  expect(keptMarkdown(one)).toBe(renderMarkdown(one));
 });

@@ -24,6 +24,8 @@ const CONFIG: Config = {
 };
 
 let purify: DOMPurify | undefined;
+/** No page: nothing in it is fetched or run. */
+let inert: Document | undefined;
 
 function sameHost(text: string, url: URL): boolean {
   const shown = text.trim();
@@ -95,7 +97,33 @@ export function renderMarkdown(source: string, files = false): string {
   purify ??= createDOMPurify(window);
   const fragment = purify.sanitize(boxes, CONFIG) as unknown as DocumentFragment;
   rewrite(fragment, files);
-  const box = document.implementation.createHTMLDocument('').createElement('div');
+  inert ??= document.implementation.createHTMLDocument('');
+  const box = inert.createElement('div');
   box.append(fragment);
   return box.innerHTML;
+}
+
+/** The newest pieces, so that a row that comes into sight again is not made anew: at most so many characters of source. */
+const KEPT = 1_000_000;
+const kept = new Map<string, string>();
+let size = 0;
+
+/** renderMarkdown for a piece that is finished. */
+export function keptMarkdown(source: string, files = false): string {
+  const key = (files ? 'f' : 't') + source;
+  let html = kept.get(key);
+  if (html !== undefined) {
+    kept.delete(key);
+    kept.set(key, html);
+    return html;
+  }
+  html = renderMarkdown(source, files);
+  kept.set(key, html);
+  size += key.length;
+  for (const [old] of kept) {
+    if (size <= KEPT || old === key) break;
+    kept.delete(old);
+    size -= old.length;
+  }
+  return html;
 }
