@@ -27,6 +27,12 @@ describe('the timeline', () => {
     expect(shape(buildTimeline(rows, { ...over, foldLast: true }))).toEqual(['user', 'fold(2 steps, 1.0 s)', 'text', 'tool', 'tool', 'end']);
   });
 
+  it('leaves out what the agent took back: a text that ended empty, and the running row of a compaction once it has its own', () => {
+    const rows = [r('user', 2), r('text', 2, { endedAt: 1 }), r('compaction', 2, { state: 'completed', endedAt: 1 }), r('compaction', 2, { state: 'completed', trigger: 'manual', endedAt: 1 })];
+    expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'compaction']);
+    for (const state of ['running', 'failed', 'canceled'] as const) expect(shape(buildTimeline([r('compaction', 2, { state })], opts))).toEqual(['compaction']);
+  });
+
   it('never folds a turn that failed, was stopped, or lost its host', () => {
     const steps = () => [r('user', 1), r('tool', 1), r('tool', 1)];
     expect(shape(buildTimeline([...steps(), r('error', 1), r('user', 2)], opts))).toEqual(['user', 'tool', 'tool', 'error', 'end', 'user']);
