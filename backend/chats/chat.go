@@ -54,9 +54,10 @@ type chat struct {
 	mirrored  model.SessionState
 	catalog   *agent.Catalog
 	silent    int64
-	heard     time.Time     // last event of the agent
-	spoke     bool          // since it was last expected to
-	suspect   bool          // the machine slept in this turn
+	heard     time.Time // last event of the agent
+	spoke     bool      // since it was last expected to
+	suspect   bool      // the machine slept in this turn
+	idleSince time.Time
 	awake     time.Duration // how long the machine had slept when the agent was last seen to work
 	pulsed    time.Time
 	due       [deadlines]time.Time

@@ -41,7 +41,7 @@ func (c *chat) showSilence() {
 
 // rest arms the release of an idle agent.
 func (c *chat) rest() {
-	c.awake = c.asleep()
+	c.awake, c.idleSince = c.asleep(), c.now()
 	c.due[dlIdle] = noTime
 	if after := c.m.o.Timing().IdleAfter; after > 0 {
 		c.due[dlIdle] = c.now().Add(after)
@@ -49,8 +49,17 @@ func (c *chat) rest() {
 	c.arm()
 }
 
-// idleOut releases an idle agent; it is resumed at the next prompt.
+// idleOut releases an idle agent; it is resumed at the next prompt. The setting
+// may have changed since the deadline was armed.
 func (c *chat) idleOut() {
+	after := c.m.o.Timing().IdleAfter
+	if after <= 0 {
+		return
+	}
+	if due := c.idleSince.Add(after); due.After(c.now()) {
+		c.deadline(dlIdle, due)
+		return
+	}
 	if c.phase == phIdle && c.live != nil && !c.turn.open && c.resumable() {
 		c.forget()
 	}

@@ -184,6 +184,43 @@ func TestAnErrandsAgentIsReleasedToo(t *testing.T) {
 	<-s.scene().shut
 }
 
+// The time after which idle agents are released is a setting that is read when it
+// matters.
+func TestTheReleaseOfIdleAgentsFollowsTheSetting(t *testing.T) {
+	var after atomic.Int64
+	after.Store(int64(30 * time.Millisecond))
+	s := newStage(t, func(o *Options) {
+		o.Timing = func() Timing { return Timing{IdleAfter: time.Duration(after.Load())} }
+	})
+	id, sc := s.running()
+	sc.done()
+	s.ends(id, 1)
+	<-sc.shut
+	s.send(id, "c2", "again")
+	sc = s.scene()
+	s.prompt(sc)
+	sc.done()
+	s.ends(id, 2)
+	look := func(setting time.Duration, released bool) {
+		t.Helper()
+		after.Store(int64(setting))
+		_ = s.m.with(ctx, id, func(c *chat) error {
+			if c.live == nil {
+				return nil // on a slow machine it was released before
+			}
+			c.idleSince = c.now().Add(-time.Minute)
+			c.idleOut()
+			if gone := c.live == nil; gone != released {
+				t.Errorf("after %s: released is %v", setting, gone)
+			}
+			return nil
+		})
+	}
+	look(-1, false)
+	look(time.Hour, false)
+	look(time.Second, true)
+}
+
 func TestASettingDuringTheStartIsTaken(t *testing.T) {
 	s := newStage(t)
 	starting, goOn := make(chan struct{}), make(chan struct{})
