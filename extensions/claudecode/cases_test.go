@@ -83,6 +83,13 @@ func texts(list []agent.Item) string {
 	return strings.Join(all, " | ")
 }
 
+// shown are the rows of session S1 as a mirror gives them out.
+func shown(t *testing.T, h *agentkit.Host) (*sheet, string) {
+	t.Helper()
+	s := mirrored(t, h, agent.Handle{Harness: harnessID, NativeID: "S1", Cwd: "/w/app"}, agent.Position{})
+	return s, s.texts()
+}
+
 // one is the only stored session.
 func one(t *testing.T, h *agentkit.Host) agent.StoredSession {
 	t.Helper()
@@ -102,6 +109,9 @@ func TestCaseT01TornLineInTheMiddle(t *testing.T) {
 	if texts(rows) != "one | three | done" || counts.Skipped != 1 {
 		t.Errorf("%s %+v", texts(rows), counts)
 	}
+	if m, got := shown(t, h); got != "one | three | done" || m.state.SkippedLines != 1 {
+		t.Errorf("mirror: %s %+v", got, m.state)
+	}
 	if s := one(t, h); s.SkippedLines != 1 || s.LastTurn != "completed" || s.Last != "three" {
 		t.Errorf("%+v", s)
 	}
@@ -113,6 +123,9 @@ func TestCaseT02BlockOfNULs(t *testing.T) {
 	rows, counts := rowsOf(t, path)
 	if texts(rows) != "before | after" || counts.Skipped != 0 {
 		t.Errorf("%s %+v", texts(rows), counts)
+	}
+	if m, got := shown(t, h); got != "before | after" || m.state.SkippedLines != 0 {
+		t.Errorf("mirror: %s %+v", got, m.state)
 	}
 	if s := one(t, h); s.Last != "after" {
 		t.Errorf("%+v", s)
@@ -195,8 +208,8 @@ func TestCaseT05VeryLongLines(t *testing.T) {
 	h := quietHost(t)
 	image := `{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"S1","cwd":"/w/app","message":{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` +
 		strings.Repeat("A", 11_000_000) + `"}}]},"timestamp":"2026-01-01T10:00:02.000Z"}`
-	call := `{"type":"assistant","uuid":"a4","message":{"id":"m4","model":"x","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"cat dump"}}]}}`
-	dump := `{"type":"user","uuid":"u5","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"` + strings.Repeat("d", 12_000_000) + `"}]},"timestamp":"2026-01-01T10:00:03.000Z"}`
+	call := `{"type":"assistant","uuid":"a4","parentUuid":"u3","message":{"id":"m4","model":"x","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"cat dump"}}]}}`
+	dump := `{"type":"user","uuid":"u5","parentUuid":"a4","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"` + strings.Repeat("d", 12_000_000) + `"}]},"timestamp":"2026-01-01T10:00:03.000Z"}`
 	path := stored(t, h, "/w/app", "S1", c("u1", "null", "user", "one")+"\n"+c("u2", "u1", "user", strings.Repeat("x", 15_000_000))+"\n"+
 		image+"\n"+call+"\n"+dump+"\n"+c("u6", "u5", "user", "six")+"\n")
 	rows, counts := rowsOf(t, path)
@@ -212,6 +225,9 @@ func TestCaseT05VeryLongLines(t *testing.T) {
 	if tool := rows[3]; tool.State != agent.StateCompleted || !strings.HasSuffix(tool.Output, "… content too large (12 MB)") {
 		t.Errorf("the dump: %s %d", tool.State, len(tool.Output))
 	}
+	if m, _ := shown(t, h); len(m.order) != 5 || !cmp.Equal(m.items["u2"].Text, rows[1].Text) && len(m.items["u2"].Text) < 8<<20 {
+		t.Errorf("mirror: %v", m.order)
+	}
 	if s := one(t, h); s.Title != "one" || s.Last != "six" {
 		t.Errorf("%+v", s)
 	}
@@ -219,11 +235,14 @@ func TestCaseT05VeryLongLines(t *testing.T) {
 
 func TestCaseT06BrokenTextEncodings(t *testing.T) {
 	h := quietHost(t)
-	text := `{"type":"user","uuid":"u1","cwd":"/w/app","message":{"content":"a\ud83c"}}` + "\n" + "{\"type\":\"user\",\"uuid\":\"u2\",\"message\":{\"content\":\"b\xff\"}}\n"
+	text := `{"type":"user","uuid":"u1","cwd":"/w/app","message":{"content":"a\ud83c"}}` + "\n" + "{\"type\":\"user\",\"uuid\":\"u2\",\"parentUuid\":\"u1\",\"message\":{\"content\":\"b\xff\"}}\n"
 	path := stored(t, h, "/w/app", "S1", text)
 	rows, _ := rowsOf(t, path)
 	if texts(rows) != "a\uFFFD | b\uFFFD" {
 		t.Errorf("%q", texts(rows))
+	}
+	if _, got := shown(t, h); got != "a\uFFFD | b\uFFFD" {
+		t.Errorf("mirror: %q", got)
 	}
 	for _, it := range rows {
 		if _, err := json.Marshal(it); err != nil {
@@ -243,6 +262,9 @@ func TestCaseT07BOMAndCRLF(t *testing.T) {
 	path := stored(t, h, "/w/app", "S1", "\xef\xbb\xbf"+c("u1", "null", "user", "one")+"\r\n"+c("u2", "u1", "user", "two")+"\r\n")
 	if rows, counts := rowsOf(t, path); texts(rows) != "one | two" || counts.Skipped != 0 {
 		t.Errorf("%s %+v", texts(rows), counts)
+	}
+	if _, got := shown(t, h); got != "one | two" {
+		t.Errorf("mirror: %s", got)
 	}
 	if s := one(t, h); s.Title != "one" {
 		t.Errorf("%+v", s)
@@ -339,15 +361,22 @@ func TestCaseT12ManyCompactions(t *testing.T) {
 	h := quietHost(t)
 	var b strings.Builder
 	for n := range 3 {
-		fmt.Fprintln(&b, c(fmt.Sprint("u", n), "null", "user", fmt.Sprint("ask ", n)))
+		parent := "null"
+		if n > 0 {
+			parent = fmt.Sprint("s", n-1)
+		}
+		fmt.Fprintln(&b, c(fmt.Sprint("u", n), parent, "user", fmt.Sprint("ask ", n)))
 		fmt.Fprintln(&b, c(fmt.Sprint("a", n), fmt.Sprint("u", n), "assistant", fmt.Sprint("answer ", n)))
 		fmt.Fprintf(&b, `{"type":"system","subtype":"compact_boundary","uuid":"b%d","logicalParentUuid":"a%d","cwd":"/w/app","timestamp":"2026-01-01T10:00:00.000Z"}`+"\n", n, n)
-		fmt.Fprintf(&b, `{"type":"user","uuid":"s%d","parentUuid":null,"isCompactSummary":true,"cwd":"/w/app","message":{"role":"user","content":"summary %d"}}`+"\n", n, n)
+		fmt.Fprintf(&b, `{"type":"user","uuid":"s%d","parentUuid":"b%d","isCompactSummary":true,"cwd":"/w/app","message":{"role":"user","content":"summary %d"}}`+"\n", n, n, n)
 	}
 	path := stored(t, h, "/w/app", "S1", b.String())
 	rows, _ := rowsOf(t, path)
 	if got := texts(rows); got != "ask 0 | answer 0 | compaction | ask 1 | answer 1 | compaction | ask 2 | answer 2 | compaction" {
 		t.Errorf("%s", got)
+	}
+	if _, got := shown(t, h); got != "ask 0 | answer 0 | compaction/completed | ask 1 | answer 1 | compaction/completed | ask 2 | answer 2 | compaction/completed" {
+		t.Errorf("mirror: %s", got)
 	}
 	if s := one(t, h); s.First != "ask 0" || s.Last != "ask 2" || s.LastTurn != "completed" {
 		t.Errorf("%+v", s)

@@ -3,7 +3,6 @@ package claudecode
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -29,7 +28,7 @@ func (h *handover) Mirror(ctx context.Context, hd agent.Handle, from agent.Posit
 	defer project.Close()
 	live := h.host.Watcher.Watch(sessionsDir(config))
 	defer live.Close()
-	m := &mirror{host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}, old: map[string]bool{}, presumed: map[string]bool{}, keep: cmp.Or(h.keep, keptBytes)}
+	m := &mirror{recs: newRecords(), host: h.host, config: config, handle: hd, sink: sink, path: path, after: from.RecordID, subs: map[string]*subTail{}, old: map[string]bool{}, presumed: map[string]bool{}, keep: cmp.Or(h.keep, keptBytes)}
 	defer m.close()
 	m.rows = newRows(m.item)
 	subDir := subagentsDir(path)
@@ -79,7 +78,7 @@ func (h *handover) Mirror(ctx context.Context, hd agent.Handle, from agent.Posit
 // again reads another file from its beginning; the rows that were shown stay.
 func (m *mirror) again() {
 	m.close()
-	m.tail, m.subs, m.begun, m.skipped = nil, map[string]*subTail{}, false, 0
+	m.tail, m.subs, m.begun, m.recs = nil, map[string]*subTail{}, false, newRecords()
 	m.after = m.lastID
 }
 
@@ -108,7 +107,7 @@ type mirror struct {
 	caught  bool
 	muted   bool
 	lastID  string
-	skipped int
+	recs    *agentkit.Records
 	title   string
 	ai      string
 	mode    string
@@ -131,6 +130,7 @@ type mirror struct {
 // subTail follows the transcript of one sub-agent.
 type subTail struct {
 	tail *agentkit.Tail
+	recs *agentkit.Records
 	id   string
 }
 
@@ -168,7 +168,7 @@ func (m *mirror) read() error {
 			return err
 		}
 		if restarted {
-			m.skipped = 0
+			m.recs.Counts = agentkit.RecordCounts{}
 		}
 	}
 	m.readSubagents()
@@ -190,24 +190,20 @@ func (m *mirror) begin() error {
 		return nil
 	}
 	var kept []record
-	size, skipped := int64(0), 0
+	size, recs := int64(0), newRecords()
 	found := m.after == ""
 	tail := agentkit.NewTail(m.path, agentkit.TailState{})
 	again, err := tail.Read(func(l agentkit.Line) {
-		r, ok := cheap(l)
-		if !ok {
-			if !l.Object() || !json.Valid(l.Data) {
-				skipped++
+		size += l.Size
+		eachRecord(recs, l, func(r *record) {
+			m.chain.add(r)
+			found = found || r.UUID == m.after
+			if size <= m.keep {
+				kept = append(kept, *r)
+			} else {
+				kept = nil
 			}
-			return
-		}
-		m.chain.add(&r)
-		found = found || r.UUID == m.after
-		if size += l.Size; size <= m.keep {
-			kept = append(kept, r)
-		} else {
-			kept = nil
-		}
+		})
 	})
 	if err != nil {
 		_ = tail.Close()
@@ -223,7 +219,7 @@ func (m *mirror) begin() error {
 		m.tail = agentkit.NewTail(m.path, agentkit.TailState{})
 		return nil
 	}
-	m.tail, m.skipped = tail, skipped
+	m.tail, m.recs = tail, recs
 	for i := range kept {
 		m.record(&kept[i])
 		kept[i] = record{} // let it go
@@ -231,20 +227,7 @@ func (m *mirror) begin() error {
 	return nil
 }
 
-func (m *mirror) line(l agentkit.Line) {
-	if !l.Object() {
-		m.skipped++
-		return
-	}
-	r, ok := cheap(l)
-	if !ok {
-		if !json.Valid(l.Data) {
-			m.skipped++
-		}
-		return
-	}
-	m.record(&r)
-}
+func (m *mirror) line(l agentkit.Line) { eachRecord(m.recs, l, m.record) }
 
 // record takes the next record of the file.
 func (m *mirror) record(r *record) {
@@ -305,14 +288,16 @@ func (m *mirror) readSubagents() {
 				continue
 			}
 			m.rows.parents[strings.TrimPrefix(id, "agent-")] = meta.ToolUseID
-			s = &subTail{tail: agentkit.NewTail(filepath.Join(dir, e.Name()), agentkit.TailState{}), id: strings.TrimPrefix(id, "agent-")}
+			s = &subTail{tail: agentkit.NewTail(filepath.Join(dir, e.Name()), agentkit.TailState{}), recs: newRecords(), id: strings.TrimPrefix(id, "agent-")}
 			m.subs[id] = s
 		}
 		_, err := s.tail.Read(func(l agentkit.Line) {
-			if r, ok := cheap(l); ok && r.UUID != "" {
-				r.AgentID = or(r.AgentID, s.id)
-				m.rows.add(&r, -1)
-			}
+			eachRecord(s.recs, l, func(r *record) {
+				if r.UUID != "" {
+					r.AgentID = or(r.AgentID, s.id)
+					m.rows.add(r, -1)
+				}
+			})
 		})
 		if err != nil {
 			continue
@@ -366,7 +351,7 @@ func (rs *rows) behind(it agent.Item) bool {
 // tell reports who acts and that everything on disk was read.
 func (m *mirror) tell() {
 	state := agent.MirrorState{
-		Title: cutTo(firstLine(or(m.title, m.ai)), agent.LimitTitle), Model: m.model, Mode: m.mode, SkippedLines: m.skipped,
+		Title: cutTo(firstLine(or(m.title, m.ai)), agent.LimitTitle), Model: m.model, Mode: m.mode, SkippedLines: m.recs.Counts.Skipped,
 	}
 	if m.chain != nil {
 		state.Branches = m.chain.branches(m.on)

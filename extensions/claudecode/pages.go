@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
 	"github.com/whippletree-app/whippletree/backend/agentkit"
@@ -67,18 +66,9 @@ func (p *placed) begins() bool {
 // readRecords reads the records of about n bytes before an offset, 0 being the
 // end.
 func readRecords(path string, before, n int64) (list []placed, from int64, err error) {
-	recs := agentkit.Records{Known: knownTypes}
+	recs := newRecords()
 	take := func(l agentkit.Line) {
-		recs.Take(l, func(r *agentkit.Record) bool {
-			if strings.HasPrefix(r.Type, "api-request") || r.Type == "file-history-snapshot" {
-				return true
-			}
-			x, ok := decode(r)
-			if ok {
-				list = append(list, placed{x, l.Offset})
-			}
-			return ok
-		})
+		eachRecord(recs, l, func(r *record) { list = append(list, placed{*r, l.Offset}) })
 	}
 	tail, from, err := agentkit.TailFirst(path, n)
 	if err != nil {

@@ -109,6 +109,23 @@ func (x *factsReader) readOn(path string, size int64, known facts, state agentki
 	return fol.facts, tail.State(), nil
 }
 
+func newRecords() *agentkit.Records { return &agentkit.Records{Known: knownTypes} }
+
+// eachRecord gives out the records of a line. The big ones that tell nothing are
+// not decoded.
+func eachRecord(recs *agentkit.Records, l agentkit.Line, take func(*record)) {
+	recs.Take(l, func(r *agentkit.Record) bool {
+		if strings.HasPrefix(r.Type, "api-request") || r.Type == "file-history-snapshot" {
+			return true
+		}
+		x, ok := decode(r)
+		if ok {
+			take(&x)
+		}
+		return ok
+	})
+}
+
 // decode reads a record for its rows; ok is false when it is none.
 func decode(r *agentkit.Record) (x record, ok bool) {
 	x, err := parseRecord(r.Data)
