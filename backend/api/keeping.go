@@ -61,10 +61,12 @@ type Removal struct {
 	Attachments int   `json:"attachments,omitempty"`
 	Running     bool  `json:"running,omitempty"` // a turn that is stopped first
 	// What stays: the agent's own session, and the file it is in where it is known.
-	// Gone says that there is no such session any more.
 	AgentSession string `json:"agentSession,omitempty"`
 	AgentFile    string `json:"agentFile,omitempty"`
 	InTerminal   bool   `json:"inTerminal,omitempty"` // the terminal goes on
+	// Backups is the folder of the copies of the database from before an update,
+	// where there are any: they may still hold the chat.
+	Backups string `json:"backups,omitempty"`
 }
 
 // RemovedChats are the chats that retention removed, the last first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -113,6 +114,11 @@ func (h *Host) removal(ctx context.Context, _ *api.Caller, r api.ChatRef) (api.R
 	res := api.Removal{
 		Chat: sum, Rows: rows, Queued: sum.Queued, Waiting: sum.Waiting, Running: sum.Turn != model.TurnIdle,
 		InTerminal: sum.Hand.State == model.HandMirror,
+	}
+	for _, b := range store.Backups(h.store.Path()) {
+		if b.At >= sum.CreatedAt {
+			res.Backups = filepath.Dir(b.Path)
+		}
 	}
 	if sum.Handle == nil || sum.Kind == agent.KindConfined {
 		return res, nil

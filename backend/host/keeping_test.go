@@ -234,6 +234,17 @@ func TestRetentionRemovesOnlyOldArchivedChatsThatNobodyHasOpen(t *testing.T) {
 	if err := open.Unsubscribe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	// A tab that is kept but not shown is open too.
+	if err := h.store.SetUIState(t.Context(), windowState, json.RawMessage(`{"panes":[{"tabs":[{"kind":"chat","id":"`+ids["open"]+`"}]}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	if n := len(h.chats.List()); n != 2 {
+		t.Errorf("a chat in a tab was removed: %d are left", n)
+	}
+	if err := h.store.SetUIState(t.Context(), windowState, nil); err != nil {
+		t.Fatal(err)
+	}
 	look()
 	if n := len(h.chats.List()); n != 1 {
 		t.Errorf("%d chats are left", n)

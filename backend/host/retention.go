@@ -2,11 +2,16 @@ package host
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/api"
 	"github.com/whippletree-app/whippletree/backend/model"
 )
+
+// windowState is where a window keeps its tabs.
+const windowState = "window"
 
 // retention removes archived chats when the person set a number of days for it.
 // It looks at the start, when the setting or the archive changes, and once when
@@ -15,6 +20,7 @@ import (
 type retention struct {
 	host *Host
 	wake chan struct{}
+	mu   sync.Mutex // one look at a time
 }
 
 func newRetention(h *Host) *retention {
@@ -55,11 +61,17 @@ func (r *retention) run(ctx context.Context) {
 
 // look removes what is due and returns in how long the next chat is; 0: none.
 func (r *retention) look(ctx context.Context) (next time.Duration, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	days := r.host.settings.Values().Chats.KeepArchivedDays
 	if days <= 0 {
 		return 0, nil
 	}
 	list, err := r.host.store.ArchivedChats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	open, err := r.host.store.UIState(ctx, windowState)
 	if err != nil {
 		return 0, err
 	}
@@ -70,7 +82,7 @@ func (r *retention) look(ctx context.Context) (next time.Duration, err error) {
 			return left + time.Second, nil
 		}
 		sum, ok := r.host.chats.Summary(a.ID)
-		if !ok || !r.removable(sum) {
+		if !ok || !r.removable(sum) || strings.Contains(string(open), a.ID) {
 			continue
 		}
 		if err := r.remove(ctx, sum); err != nil {
@@ -81,7 +93,7 @@ func (r *retention) look(ctx context.Context) (next time.Duration, err error) {
 }
 
 // removable: nothing runs or waits in it, it is not in a terminal, and no window
-// shows it.
+// shows it now. (A tab of a window may be kept without being shown.)
 func (r *retention) removable(c model.ChatSummary) bool {
 	return c.Archived && c.Turn == model.TurnIdle && c.Hand.State == model.HandApp && c.Waiting == 0 && c.Queued == 0 &&
 		!r.host.hub.Watched(api.TopicChat+c.ID)

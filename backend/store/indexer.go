@@ -124,11 +124,17 @@ CROSS JOIN rows r ON r.chat = u.chat AND r.item_id = u.item_id ORDER BY u.id LIM
 	if err != nil && !errors.Is(err, full) {
 		return false, err
 	}
-	for _, u := range list {
+	more = errors.Is(err, full) || len(list) == indexRows
+	for done := 0; len(list) > 0; list = list[1:] {
+		if done > indexBytes { // large texts stand apart from their row
+			return true, nil
+		}
+		u := &list[0]
 		text, err := searchableRow(ctx, tx, u.chat, u.big, u.body, &u.row)
 		if err != nil {
 			text = "" // a damaged row is not found; it must not keep the others from it
 		}
+		done += len(text)
 		if err := tx.indexDocument(u.chat, u.row.ID, text); err != nil {
 			return false, err
 		}
@@ -136,7 +142,7 @@ CROSS JOIN rows r ON r.chat = u.chat AND r.item_id = u.item_id ORDER BY u.id LIM
 			return false, err
 		}
 	}
-	return errors.Is(err, full) || len(list) == indexRows, nil
+	return more, nil
 }
 
 // indexDocument puts the text of a row into the index in place of an earlier one.

@@ -78,6 +78,9 @@ func describeRemoval(out io.Writer, r api.Removal) {
 	case r.AgentSession != "":
 		fmt.Fprintf(w, "The agent's own session %s stays with the agent.\n", r.AgentSession)
 	}
+	if r.Backups != "" {
+		fmt.Fprintf(w, "Copies of the database from before an update may still hold it: %s\n", r.Backups)
+	}
 	if r.InTerminal {
 		fmt.Fprintln(w, "It goes on in its terminal.")
 	}

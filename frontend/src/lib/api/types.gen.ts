@@ -1079,6 +1079,7 @@ export interface Removal {
   agentSession?: string;
   agentFile?: string;
   inTerminal?: boolean;
+  backups?: string;
 }
 
 export interface Removed {
