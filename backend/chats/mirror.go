@@ -83,7 +83,7 @@ func (c *chat) applyMirror(b Mirrored) (int, error) {
 		rows = append(rows, row)
 	}
 	if b.State != nil {
-		c.mirrorState(*b.State)
+		c.mirrorState(*b.State, b.Via != "")
 	}
 	if b.Position != nil {
 		c.rec.Applied = *b.Position
@@ -170,14 +170,17 @@ func (c *chat) lookUp() {
 // the fate of prompts whose delivery is unknown.
 type Finder interface{ LookUp(chatID string) }
 
-func (c *chat) mirrorState(s agent.MirrorState) {
+// mirrorState takes what a transcript says beside its rows. elsewhere says that it
+// is read for what was done in a terminal: model and mode of our own turns are
+// known better than the transcript tells.
+func (c *chat) mirrorState(s agent.MirrorState, elsewhere bool) {
 	if s.Title != "" && !c.extra.Titled {
 		c.rec.Title = trimTitle(s.Title)
 	}
-	if s.Model != "" {
+	if s.Model != "" && elsewhere {
 		c.rec.Model = s.Model
 	}
-	if s.Mode != "" {
+	if s.Mode != "" && elsewhere {
 		c.rec.Mode = s.Mode
 	}
 	if s.Status != "" {

@@ -438,9 +438,9 @@ func (a *actor) sameRows() {
 	}
 	a.oneBranch(now)
 	c := a.get(a.chat)
-	shown, texts := map[string]string{}, map[string]string{}
+	shown, texts, states := map[string]string{}, map[string]string{}, map[string]agent.ItemState{}
 	for _, r := range c.Items {
-		shown[r.ID], texts[r.ID] = string(agent.RowBytes(r.Item)), r.Text
+		shown[r.ID], texts[r.ID], states[r.ID] = string(agent.RowBytes(r.Item)), r.Text, r.State
 		if r.Type == agent.ItemUser && r.NativeID != "" {
 			it := r.Item
 			it.ID = r.NativeID
@@ -472,6 +472,9 @@ func (a *actor) sameRows() {
 		}
 		if a.then != nil && it.Type == agent.ItemText && strings.HasPrefix(texts[id], it.Text) && shown[id] != "" {
 			continue // what was streaming when it was killed is only here
+		}
+		if it.State == agent.StateCanceled && states[id] == it.State {
+			continue // what the agent says of a killed call comes with its next resume
 		}
 		if got := shown[id]; got != string(agent.RowBytes(it)) {
 			a.Errorf("the transcript says %s\nthe chat shows %s", agent.RowBytes(it), got)

@@ -112,9 +112,11 @@ type mirror struct {
 	ai      string
 	mode    string
 	model   string
-	told    agent.MirrorState
-	toldPos agent.Position
-	begun   bool
+	// modelBefore answered last before the place to continue from.
+	modelBefore string
+	told        agent.MirrorState
+	toldPos     agent.Position
+	begun       bool
 
 	live     registry        // as it was before the file was read
 	known    bool            // it could be read
@@ -237,7 +239,9 @@ func (m *mirror) record(r *record) {
 	case "ai-title":
 		m.ai = r.AITitle
 	case "permission-mode":
-		m.mode = or(r.PermissionMode, m.mode)
+		if !m.muted { // what was in force before is the host's to know
+			m.mode = or(r.PermissionMode, m.mode)
+		}
 	}
 	_, known := m.chain.parent[r.UUID]
 	if m.begun || !known {
@@ -258,14 +262,28 @@ func (m *mirror) record(r *record) {
 	m.at = max(m.at, r.at())
 	if _, _, ok := r.prompt(); ok {
 		m.said = max(m.said, r.at())
+		if !m.muted { // each prompt says the mode it was sent in
+			m.mode = or(r.PermissionMode, m.mode)
+		}
 	}
 	if r.Type == "assistant" && !r.synthetic() {
-		m.model = or(r.Message.Model, m.model)
+		m.spoke(r.Message.Model)
 	}
 	m.rows.add(r, -1)
 	m.lastID = r.UUID
 	if m.muted && r.UUID == m.after {
 		m.muted = false
+	}
+}
+
+// spoke notes which model answered. Told is only one that is another than before
+// the place to continue from: a chat's own choice may be a name for it.
+func (m *mirror) spoke(model string) {
+	switch {
+	case m.muted:
+		m.modelBefore = or(model, m.modelBefore)
+	case model != "" && model != m.modelBefore:
+		m.model, m.modelBefore = model, ""
 	}
 }
 
@@ -316,8 +334,9 @@ func (m *mirror) closeDead() {
 	m.presume(func(it agent.Item) bool { return it.At < m.said && !m.rows.behind(it) })
 }
 
-// presume shows open calls as failed. An answer that comes all the same replaces
-// it: a command typed while a turn runs is no end of it.
+// presume shows open calls as canceled, which is the program's own word for them
+// at the next resume. An answer that comes all the same replaces it: a command
+// typed while a turn runs is no end of it.
 func (m *mirror) presume(over func(agent.Item) bool) {
 	for id, it := range m.rows.tools {
 		if m.presumed[id] || !over(*it) {
@@ -328,7 +347,7 @@ func (m *mirror) presume(over func(agent.Item) bool) {
 			continue
 		}
 		closed := *it
-		closed.State, closed.EndedAt = agent.StateFailed, max(m.at, it.At)
+		closed.State, closed.EndedAt = agent.StateCanceled, max(m.at, it.At)
 		m.item(closed)
 	}
 }

@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -221,6 +222,93 @@ func TestRealContinueInTerminalAndTakeBack(t *testing.T) {
 	}
 	if len(rest.order) == 0 {
 		t.Error("nothing came after the position")
+	}
+}
+
+// The interface starts in a mode that decides by itself unless it is told; the
+// chat's mode goes there, and what is chosen there comes back.
+func TestRealModeIsCarriedBothWays(t *testing.T) {
+	l := newLab(t)
+	l.acceptFolder()
+	board := l.observe()
+	rec := newRecorder()
+	chat := l.open(rec, func(r *agent.OpenRequest) { r.Mode, r.Model = "acceptEdits", "sonnet" })
+	l.completed(chat, "hello one")
+	if err := chat.Close(l.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	h := *rec.ready.Handle
+	all, stopAll := l.mirror(h, agent.Position{})
+	all.wait(l.ctx(), t, "the transcript", func() bool { return all.caught > 0 })
+	stopAll()
+
+	cmd, lost, err := l.h.Handover.TerminalCommand(l.ctx(), agent.TerminalRequest{Handle: h, Mode: "acceptEdits", Model: "sonnet"})
+	if err != nil || len(lost) != 0 {
+		t.Fatal(err, lost)
+	}
+	u := l.terminal(cmd)
+	u.see(l.ctx(), 0, "accept edits on")
+	s, stop := l.mirror(h, all.pos)
+	idle := func(x agent.Snapshot) bool {
+		return x.ID == h.NativeID && x.Status == agent.StatusIdle && x.LastTurn == "completed"
+	}
+	board.wait(l.ctx(), t, "the interface", true, func(x agent.Snapshot) bool { return x.ID == h.NativeID && x.Status == agent.StatusIdle })
+	u.line(l.ctx(), "hello two", s.shows("hello two"))
+	s.wait(l.ctx(), t, "the answer", func() bool { return s.has("Hello from the scripted model.") })
+	board.wait(l.ctx(), t, "its end", true, idle)
+	s.mu.Lock()
+	if s.state.Model != "" {
+		t.Errorf("the model did not change, the mirror says %q", s.state.Model)
+	}
+	s.mu.Unlock()
+	from := u.mark()
+	u.press(l.ctx(), "\x1b[Z", func(ctx context.Context) bool { return u.shown(ctx, from, "plan mode on") })
+	u.line(l.ctx(), "hello three", s.shows("hello three"))
+	s.wait(l.ctx(), t, "the mode", func() bool { return s.state.Mode == "plan" })
+	_ = u.cmd.Process.Signal(os.Interrupt)
+	if err := u.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-u.ended
+	stop()
+
+	back := newRecorder()
+	again := l.open(back, func(r *agent.OpenRequest) { r.Resume, r.Mode, r.Model = &h, s.state.Mode, "sonnet" })
+	if back.ready.Mode != "plan" {
+		t.Errorf("back in mode %q", back.ready.Mode)
+	}
+	l.completed(again, "hello four")
+	if back.ready.Mode != "plan" {
+		t.Errorf("after a turn in mode %q", back.ready.Mode)
+	}
+}
+
+// has says that a text is in the mirror; the lock is held.
+func (s *sheet) has(text string) bool {
+	for _, it := range s.items {
+		if it.Text == text {
+			return true
+		}
+	}
+	return false
+}
+
+// shows waits for a text, for [tui.press].
+func (s *sheet) shows(text string) func(context.Context) bool {
+	return func(ctx context.Context) bool {
+		for {
+			s.mu.Lock()
+			ok, changed := s.has(text), s.changed
+			s.mu.Unlock()
+			if ok {
+				return true
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return false
+			}
+		}
 	}
 }
 
