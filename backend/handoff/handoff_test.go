@@ -248,6 +248,37 @@ func TestALaunchThatAsksFirst(t *testing.T) {
 	s.said(id, "two")
 }
 
+// An owner that was unclear for a moment is not unclear for ever.
+func TestUnclearForAMomentWhileItStarts(t *testing.T) {
+	for name, request := range map[string]Request{"launched": {}, "printed": {PrintOnly: true}} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			id := s.chat()
+			s.said(id, "one")
+			s.p.mode = "mute" // alive, and not registered
+			s.toTerminal(id, request)
+			look := func(unclear bool) {
+				s.p.mu.Lock()
+				s.p.unclear = unclear
+				s.p.mu.Unlock()
+				if err := os.WriteFile(filepath.Join(s.p.home.sessions(), "touched"), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			look(true)
+			s.hand(id, model.HandUnclear)
+			look(false)
+			if hand := s.hand(id, model.HandMirror); (hand.Note == notePrinted) != request.PrintOnly {
+				t.Errorf("%+v", hand)
+			}
+			if _, err := s.m.TakeBack(ctx, id, true); err != nil {
+				t.Fatal(err)
+			}
+			s.said(id, "two")
+		})
+	}
+}
+
 func TestPrintOnlyWaitsForThePerson(t *testing.T) {
 	s := newStage(t)
 	id := s.chat()

@@ -390,8 +390,11 @@ func (a *actor) goesOn(victim string) {
 		if hand.State != app {
 			a.Fatalf("taken over: %+v", hand)
 		}
-	} else if a.scene.name == "waits for its turn" && c.Hand.Note == "" {
-		a.Error("nothing says what became of the hand-over")
+	} else {
+		if a.scene.name == "waits for its turn" && c.Hand.Note == "" {
+			a.Error("nothing says what became of the hand-over")
+		}
+		a.lease(false) // no agent of ours runs
 	}
 	a.says("last words")
 

@@ -78,6 +78,9 @@ func (s *sentry) reattach(ctx context.Context) bool {
 		wake(s.exits)
 		return false
 	}
+	// No agent of ours runs yet: the next prompt takes the lease again. A chat that
+	// is only looked at keeps no other host away.
+	m.giveUp(ctx, s.w)
 	s.w.mu.Lock()
 	s.w.sentry = nil // the queue may meet a new owner at once
 	s.w.mu.Unlock()

@@ -251,14 +251,28 @@ func (s *sentry) unowned(ctx context.Context) bool {
 		return true
 	case s.seen:
 		return true
-	case s.waiting:
-		return !s.deadline.IsZero() && !time.Now().Before(s.deadline)
-	case s.launch.id.Alive():
-		return false // it may be asking for trust or a login
-	case s.begin.print:
+	case s.waiting && (s.deadline.IsZero() || time.Now().Before(s.deadline)),
+		!s.waiting && s.launch.id.Alive(), // it may be asking for trust or a login
+		!s.waiting && s.begin.print:
+		s.clear(ctx)
 		return false
 	}
 	return true
+}
+
+// clear goes back from an unclear owner to what was waited for: a file that was
+// just being written said nothing for a moment.
+func (s *sentry) clear(ctx context.Context) {
+	if s.hand.State != model.HandUnclear {
+		return
+	}
+	was := s.begin.hand
+	s.hand = model.Hand{State: model.HandMirror, Since: now(), Place: was.Place, Launched: s.hand.Launched, Ownership: &agent.Ownership{
+		Owner: agent.OwnerTerminal, Link: agent.LinkProved, Since: was.Since, Evidence: "the app started the command"}}
+	if s.begin.print {
+		s.hand.Note, s.hand.Ownership = notePrinted, &agent.Ownership{Owner: agent.OwnerNobody, Evidence: "the command was printed"}
+	}
+	s.put(ctx)
 }
 
 // follow goes on with a new id of the same conversation.

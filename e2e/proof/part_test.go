@@ -17,12 +17,17 @@ import (
 type part struct {
 	harness string
 	world   setting
-	// resume opens the agent's own interface on a session.
+	// begin opens the agent's own interface on a new session, resume on one there is.
+	begin  func(w *world) []string
 	resume func(w *world, id string) []string
 	// ready is on its screen once it can be typed into.
 	ready string
 	// run is a prompt whose command needs a permission, ran the text at its end.
 	run, ran string
+	// stands is a prompt whose turn ends when it is stopped; copies says that the
+	// agent can copy a session.
+	stands string
+	copies bool
 	// file is the transcript; link reads the tree from one of its records.
 	file func(w *world, id string) string
 	link func(line []byte) (id, parent string)
@@ -30,7 +35,8 @@ type part struct {
 
 var parts = []part{
 	{
-		harness: "claude-code", world: setting{claude: true},
+		harness: "claude-code", world: setting{claude: true}, stands: "scenario:hold", copies: true,
+		begin: func(w *world) []string { return []string{w.claude, "--permission-mode", "default"} },
 		resume: func(w *world, id string) []string {
 			return []string{w.claude, "--resume", id, "--permission-mode", "default"}
 		},
@@ -55,7 +61,8 @@ var parts = []part{
 		},
 	},
 	{
-		harness: "rehearsal", world: setting{settings: `{"harnesses": {"rehearsal": {"args": ["--pace", "none"]}}}`},
+		harness: "rehearsal", world: setting{settings: `{"harnesses": {"rehearsal": {"args": ["--pace", "none"]}}}`}, stands: "wait",
+		begin: func(*world) []string { return []string{binary, "rehearsal", "--pace", "none"} },
 		resume: func(_ *world, id string) []string {
 			return []string{binary, "rehearsal", "--pace", "none", "--resume", id}
 		},
