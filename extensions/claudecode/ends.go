@@ -138,6 +138,7 @@ func (s *session) settle(outcome agent.Outcome) {
 
 func (s *session) endPrompt(t *turn, end agent.TurnEnd) {
 	s.settle(end.Outcome)
+	s.wrote()
 	s.mu.Lock()
 	if s.prompt == t {
 		s.prompt = nil
@@ -187,6 +188,7 @@ func (s *session) exit() {
 	if !opened {
 		return
 	}
+	s.wrote()
 	out := agent.Exit{Code: e.Code, Stderr: stderr}
 	if e.Signal != 0 {
 		out.Signal = e.Signal.String()

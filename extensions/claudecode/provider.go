@@ -213,6 +213,9 @@ func (p *provider) launch(req agent.OpenRequest) (*launch, error) {
 	transcript := ""
 	if req.Resume != nil {
 		l.handle.Meta = req.Resume.Meta
+		if err := lost(p.host, l.handle); err != nil {
+			return nil, err
+		}
 		var open []string
 		open, transcript = openArgs(p.host, l.handle)
 		argv = append(argv, open...)

@@ -105,11 +105,11 @@ func testResume(t *testing.T, cfg *suite) {
 func testResumeUnknown(t *testing.T, s *suite) {
 	first := open(t, s, s.Open(t))
 	first.ask(s.Prompts.Text, agent.OutcomeCompleted)
-	h := *first.rec.NativeHandle()
 	first.close()
 	if s.Unstored == nil {
 		return
 	}
+	h := *first.rec.NativeHandle()
 	s.Unstored(t, h)
 	req := first.req
 	req.Resume = &h
@@ -122,7 +122,9 @@ func testResumeUnknown(t *testing.T, s *suite) {
 	}
 }
 
-// sameRows compares rows by [agent.RowBytes], in order. Notices, errors and texts
+// sameRows compares rows by [agent.RowBytes], in order: of all that have the same
+// parent. How the rows of a sub-agent lie between those of others is chance, and
+// they are shown below its own. Notices, errors and texts
 // that were taken back are not compared, user rows only where the provider
 // publishes them.
 func sameRows(t *testing.T, live, mirror []agent.Item) {
@@ -140,6 +142,33 @@ func compared(live, rows []agent.Item) (out []agent.Item) {
 			out = append(out, it)
 		}
 	}
+	return nested(out)
+}
+
+// nested puts each row behind its parent and what is below that already.
+func nested(rows []agent.Item) (out []agent.Item) {
+	below := map[string][]agent.Item{}
+	known := map[string]bool{"": true}
+	for _, it := range rows {
+		known[it.ID] = true
+	}
+	for _, it := range rows {
+		parent := it.ParentID
+		if !known[parent] {
+			parent = "" // it stands as far from its parent as it is without one
+		}
+		below[parent] = append(below[parent], it)
+	}
+	var put func(parent string)
+	put = func(parent string) {
+		list := below[parent]
+		delete(below, parent)
+		for _, it := range list {
+			out = append(out, it)
+			put(it.ID)
+		}
+	}
+	put("")
 	return out
 }
 
