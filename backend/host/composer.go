@@ -32,6 +32,12 @@ func (c *composer) close() { c.files.Close() }
 // keep puts what came as bytes into the store and leaves the rest: a prompt holds
 // paths only.
 func (c *composer) keep(chat string, list []agent.Attachment) ([]agent.Attachment, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	if _, ok := c.host.chats.Summary(chat); !ok {
+		return nil, notFound("There is no such chat.") // nothing is kept for nobody
+	}
 	out := make([]agent.Attachment, 0, len(list))
 	for _, a := range list {
 		switch {
@@ -50,9 +56,6 @@ func (c *composer) keep(chat string, list []agent.Attachment) ([]agent.Attachmen
 			a = kept
 		}
 		out = append(out, a)
-	}
-	if len(out) == 0 {
-		return nil, nil
 	}
 	return out, nil
 }
