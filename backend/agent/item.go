@@ -63,8 +63,8 @@ const (
 //
 // Text injected by an agent (reminders, task notes) is never a user row. A text
 // or reasoning row that ended with an empty Text was taken back (a stream that
-// broke and is said again under another id); it is not shown. Likewise a compaction
-// that completed without a Trigger: its row has another id.
+// broke and is said again under another id); it is not shown. So is any row with
+// TakenBack (the running row of a compaction whose lasting one has another id).
 type Item struct {
 	ID       string   `json:"id"`
 	Type     ItemType `json:"type"`
@@ -101,6 +101,8 @@ type Item struct {
 
 	Level  Level  `json:"level,omitempty"`
 	Reason string `json:"reason,omitempty"`
+
+	TakenBack bool `json:"takenBack,omitempty"`
 
 	// Truncated marks an answer that the agent cut off (a dropped stream that
 	// was accepted as final).
@@ -230,6 +232,12 @@ func (it *Item) Open() bool {
 		return it.EndedAt == 0
 	}
 	return false
+}
+
+// Hidden reports whether nobody shows the row: the agent took it back.
+func (it *Item) Hidden() bool {
+	written := it.Type == ItemText || it.Type == ItemReasoning
+	return it.TakenBack || written && it.EndedAt != 0 && it.Text == "" && !it.Truncated
 }
 
 // CloseAt ends an open item at the end of its turn: running becomes state

@@ -105,3 +105,23 @@ func TestCloseAt(t *testing.T) {
 		}
 	}
 }
+
+func TestHidden(t *testing.T) {
+	for _, c := range []struct {
+		it   Item
+		want bool
+	}{
+		{Item{Type: ItemText, EndedAt: 1}, true},
+		{Item{Type: ItemReasoning, EndedAt: 1}, true},
+		{Item{Type: ItemText}, false},
+		{Item{Type: ItemText, EndedAt: 1, Truncated: true}, false},
+		{Item{Type: ItemText, EndedAt: 1, Text: "x"}, false},
+		{Item{Type: ItemCompaction, State: StateCompleted, TakenBack: true}, true},
+		{Item{Type: ItemCompaction, State: StateCompleted}, false},
+		{Item{Type: ItemTool, State: StateCompleted}, false},
+	} {
+		if got := c.it.Hidden(); got != c.want {
+			t.Errorf("%+v: %v", c.it, got)
+		}
+	}
+}

@@ -117,6 +117,9 @@ func rowText(d *document, it *model.Row) string {
 	case agent.ItemSubagent:
 		heading("### Sub-agent " + words(it.AgentType) + after(": ", words(it.Title)) + " (" + string(it.State) + ")")
 	case agent.ItemCompaction:
+		if it.Hidden() {
+			return ""
+		}
 		heading("### The conversation was shortened (" + string(it.State) + ")")
 		if it.TokensBefore > 0 {
 			fmt.Fprintf(&b, "From %d tokens.\n", it.TokensBefore)

@@ -161,10 +161,7 @@ func (r *recorder) rows() []agent.Item {
 	var list []agent.Item
 	for _, id := range r.order {
 		it := r.items[id]
-		if (it.Type == agent.ItemText || it.Type == agent.ItemReasoning) && it.Text == "" {
-			continue
-		}
-		if it.Type == agent.ItemCompaction && it.State == agent.StateCompleted && it.Trigger == "" {
+		if it.Hidden() {
 			continue
 		}
 		list = append(list, it)

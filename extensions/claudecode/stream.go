@@ -452,7 +452,9 @@ func (s *session) compacted(state agent.ItemState, text string) {
 		return
 	}
 	now := s.host.Time().UnixMilli()
-	s.events.Item(agent.Item{ID: s.compacting, Type: agent.ItemCompaction, State: state, Text: text, At: now, EndedAt: now})
+	s.events.Item(agent.Item{
+		ID: s.compacting, Type: agent.ItemCompaction, State: state, Text: text, At: now, EndedAt: now, TakenBack: state == agent.StateCompleted,
+	})
 	s.compacting = ""
 }
 
@@ -461,7 +463,7 @@ func (s *session) renamed(id string) {
 	if id == "" || id == s.launch.handle.NativeID || checkID(id) != nil {
 		return
 	}
-	s.launch.handle.NativeID = id
+	s.launch.handle.NativeID, s.launch.handle.Meta = id, nil // nothing was said in it yet
 	s.events.Handle(s.launch.handle)
 }
 

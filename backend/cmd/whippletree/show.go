@@ -135,7 +135,7 @@ func (l *lines) text(r model.Row, more string) {
 }
 
 func (l *lines) row(r model.Row) {
-	if r.Open() || r.Provisional || l.told[r.ID] {
+	if r.Open() || r.Provisional || r.Hidden() || l.told[r.ID] {
 		return
 	}
 	l.told[r.ID] = true

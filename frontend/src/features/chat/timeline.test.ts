@@ -28,7 +28,7 @@ describe('the timeline', () => {
   });
 
   it('leaves out what the agent took back: a text that ended empty, and the running row of a compaction once it has its own', () => {
-    const rows = [r('user', 2), r('text', 2, { endedAt: 1 }), r('compaction', 2, { state: 'completed', endedAt: 1 }), r('compaction', 2, { state: 'completed', trigger: 'manual', endedAt: 1 })];
+    const rows = [r('user', 2), r('text', 2, { endedAt: 1 }), r('compaction', 2, { state: 'completed', takenBack: true, endedAt: 1 }), r('compaction', 2, { state: 'completed', trigger: 'manual', endedAt: 1 })];
     expect(shape(buildTimeline(rows, opts))).toEqual(['user', 'compaction']);
     for (const state of ['running', 'failed', 'canceled'] as const) expect(shape(buildTimeline([r('compaction', 2, { state })], opts))).toEqual(['compaction']);
   });

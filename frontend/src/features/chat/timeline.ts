@@ -42,8 +42,8 @@ const isLine = (r: Row) => r.type === 'tool' && (r.kind === 'read' || r.kind ===
 /** A run of steps shorter than this is not worth a fold. */
 const FOLD_FROM = 2;
 
-/** A text or a thought that ended empty was taken back by the agent; so was a compaction whose lasting row has another id. */
-const isTakenBack = (r: Row) => ((r.type === 'text' || r.type === 'reasoning') && !!r.endedAt && !r.text && !r.truncated) || (r.type === 'compaction' && r.state === 'completed' && !r.trigger);
+/** A text or a thought that ended empty was taken back by the agent, and so was a row that says it of itself. */
+const isTakenBack = (r: Row) => !!r.takenBack || ((r.type === 'text' || r.type === 'reasoning') && !!r.endedAt && !r.text && !r.truncated);
 
 /** The row of the host that says how a turn ended otherwise than well. */
 const isBadEnd = (r: Row) => r.type === 'error' || (r.type === 'notice' && r.id === `end-${r.turn}`);

@@ -758,6 +758,7 @@ export interface Item {
   tokensBefore?: number;
   level?: Level;
   reason?: string;
+  takenBack?: boolean;
   truncated?: boolean;
 }
 
@@ -1153,6 +1154,7 @@ export interface Row {
   tokensBefore?: number;
   level?: Level;
   reason?: string;
+  takenBack?: boolean;
   truncated?: boolean;
   seq: number;
   turn: number;
