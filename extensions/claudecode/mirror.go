@@ -99,30 +99,31 @@ type mirror struct {
 	reading string
 	after   string // rows up to this record were shown before
 
-	tail    *agentkit.Tail
-	rows    *rows
-	chain   *chain
-	on      map[string]bool
-	tip     string // the newest record of the path
-	caught  bool
-	muted   bool
-	lastID  string
-	recs    *agentkit.Records
-	title   string
-	ai      string
-	mode    string
-	model   string
+	tail   *agentkit.Tail
+	rows   *rows
+	chain  *chain
+	on     map[string]bool
+	tip    string // the newest record of the path
+	caught bool
+	muted  bool
+	lastID string
+	recs   *agentkit.Records
+	title  string
+	ai     string
+	mode   string
+	model  string
 	// modelBefore answered last before the place to continue from.
 	modelBefore string
 	told        agent.MirrorState
 	toldPos     agent.Position
 	begun       bool
 
-	live     registry        // as it was before the file was read
-	known    bool            // it could be read
-	said     int64           // when the newest prompt of the path was said
-	at       int64           // of the newest record of the path
-	presumed map[string]bool // calls shown as ended without an answer
+	live     registry         // as it was before the file was read
+	known    bool             // it could be read
+	said     int64            // when the newest prompt of the path was said
+	at       int64            // of the newest record of the path
+	presumed map[string]bool  // calls shown as ended without an answer
+	spent    map[string]usage // since the newest prompt, by message
 
 	subs map[string]*subTail
 	// old are the sub-agents that were done before the place to continue from.
@@ -262,10 +263,12 @@ func (m *mirror) record(r *record) {
 	m.at = max(m.at, r.at())
 	if _, _, ok := r.prompt(); ok {
 		m.said = max(m.said, r.at())
+		m.spent = nil
 		if !m.muted { // each prompt says the mode it was sent in
 			m.mode = or(r.PermissionMode, m.mode)
 		}
 	}
+	m.count(r)
 	if r.Type == "assistant" && !r.synthetic() {
 		m.spoke(r.Message.Model)
 	}
@@ -274,6 +277,33 @@ func (m *mirror) record(r *record) {
 	if m.muted && r.UUID == m.after {
 		m.muted = false
 	}
+}
+
+// count adds up what the turn used. The records of one message repeat its usage,
+// and only the last of them has all of it (case T10).
+func (m *mirror) count(r *record) {
+	if r.Type != "assistant" || r.synthetic() || r.Message.Usage == nil || r.Message.ID == "" {
+		return
+	}
+	if m.spent == nil {
+		m.spent = map[string]usage{}
+	}
+	m.spent[r.Message.ID] = *r.Message.Usage
+}
+
+// used is what the last turn used as far as the transcript tells.
+func (m *mirror) used() *agent.Usage {
+	if len(m.spent) == 0 {
+		return nil
+	}
+	var u agent.Usage
+	for _, one := range m.spent {
+		u.Input += one.Input
+		u.Output += one.Output
+		u.CacheRead += one.CacheRead
+		u.CacheWrite += one.CacheWrite
+	}
+	return &u
 }
 
 // spoke notes which model answered. Told is only one that is another than before
@@ -370,7 +400,7 @@ func (rs *rows) behind(it agent.Item) bool {
 // tell reports who acts and that everything on disk was read.
 func (m *mirror) tell() {
 	state := agent.MirrorState{
-		Title: cutTo(firstLine(or(m.title, m.ai)), agent.LimitTitle), Model: m.model, Mode: m.mode, SkippedLines: m.recs.Counts.Skipped,
+		Title: cutTo(firstLine(or(m.title, m.ai)), agent.LimitTitle), Model: m.model, Mode: m.mode, SkippedLines: m.recs.Counts.Skipped, Usage: m.used(),
 	}
 	if m.chain != nil {
 		state.Branches = m.chain.branches(m.on)

@@ -150,7 +150,7 @@ func testMirrorGoesOn(t *testing.T, s *suite) {
 			switch {
 			case i < 0:
 				all = append(all, it)
-			case agent.SameRow(all[i], it) && !all[i].Open():
+			case agent.SameRow(all[i], it) && !all[i].Open() && !openAbove(m.rows, it):
 				t.Errorf("from the position after turn %d the closed row %s is given out again", n+1, it.ID)
 			default:
 				all[i] = it
@@ -160,6 +160,12 @@ func testMirrorGoesOn(t *testing.T, s *suite) {
 			t.Errorf("from the position after turn %d: %s", n+1, d[0])
 		}
 	}
+}
+
+// openAbove reports whether the row's sub-agent was still at work there: then its
+// rows may have been read from a file of their own, ahead of the position.
+func openAbove(rows []agent.Item, it agent.Item) bool {
+	return slices.ContainsFunc(rows, func(p agent.Item) bool { return p.ID == it.ParentID && p.Open() })
 }
 
 // testImportIsLive: the list of stored sessions is how an import begins.
