@@ -31,6 +31,8 @@ type SearchResult struct {
 	// Waiting counts rows that are not in the index yet (10000: that many or more).
 	// The newest of them are found all the same.
 	Waiting int `json:"waiting,omitempty"`
+	// Reading says that sessions are being read: the same search may find more later.
+	Reading bool `json:"reading,omitempty"`
 	// Off says that sessions are not read (the setting search.sessions).
 	Off bool `json:"off,omitempty"`
 }

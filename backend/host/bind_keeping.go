@@ -64,7 +64,7 @@ func (h *Host) search(ctx context.Context, _ *api.Caller, r api.SearchRequest) (
 			return res, nil
 		}
 		if r.Cursor == "" {
-			h.texts.tell() // what changed since is read meanwhile
+			res.Reading = !h.texts.short(ctx)
 		}
 		got, err = h.store.SearchTranscripts(ctx, q)
 	default:

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
@@ -15,6 +16,7 @@ const (
 	transcriptItems = 200             // rows stored in one go
 	transcriptTime  = time.Minute     // for one session
 	transcriptRest  = 5 * time.Second // after one at most
+	transcriptWait  = 300 * time.Millisecond
 )
 
 // transcripts reads the stored sessions that are no chats into the search index,
@@ -24,18 +26,42 @@ const (
 type transcripts struct {
 	host *Host
 	wake chan struct{}
+
+	mu sync.Mutex
+	// done is closed at the end of the look that was asked for; nil: none was.
+	done chan struct{}
 }
 
 func newTranscripts(h *Host) *transcripts {
 	return &transcripts{host: h, wake: make(chan struct{}, 1)}
 }
 
-// tell asks for a look.
-func (t *transcripts) tell() {
+// tell asks for a look. The channel is closed when it has ended.
+func (t *transcripts) tell() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.done == nil {
+		t.done = make(chan struct{})
+	}
 	select {
 	case t.wake <- struct{}{}:
 	default:
 	}
+	return t.done
+}
+
+// short asks for a look and waits for it a moment; false when it goes on.
+func (t *transcripts) short(ctx context.Context) bool {
+	bound := time.NewTimer(transcriptWait)
+	defer bound.Stop()
+	select {
+	case <-t.tell():
+		return true
+	case <-bound.C:
+	case <-ctx.Done():
+	case <-t.host.ctx.Done():
+	}
+	return false
 }
 
 // run looks whenever it is asked to, until the host ends.
@@ -46,7 +72,14 @@ func (t *transcripts) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if err := t.look(ctx); err != nil && ctx.Err() == nil {
+		err := t.look(ctx)
+		t.mu.Lock()
+		if done := t.done; done != nil && len(t.wake) == 0 {
+			close(done)
+			t.done = nil
+		}
+		t.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
 			t.host.log.Warn("reading sessions for the search", "err", err)
 		}
 	}

@@ -15,6 +15,8 @@ export class Finding {
   next = $state('');
   waiting = $state(0);
   off = $state(false);
+  /** Sessions are still being read: the same search may find more later. */
+  reading = $state(false);
   busy = $state(false);
   error = $state('');
   /** What the shown hits were found for; '' before the first answer. */
@@ -61,6 +63,7 @@ export class Finding {
           this.titles = r.titles ?? [];
           this.waiting = r.waiting ?? 0;
           this.off = r.off ?? false;
+          this.reading = r.reading ?? false;
           this.asked = text;
         } else this.hits = [...this.hits, ...hits];
         this.next = at = r.next ?? '';

@@ -1233,6 +1233,7 @@ export interface SearchResult {
   next?: string;
   titles?: ChatSummary[];
   waiting?: number;
+  reading?: boolean;
   off?: boolean;
 }
 
