@@ -52,8 +52,9 @@ func (s *Store) Search(ctx context.Context, r Search) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	defer func() { _ = conn.Close() }()
-	p.q = connReader{conn}
+	q := connReader{conn: conn, stmts: map[string]*sql.Stmt{}}
+	defer q.close()
+	p.q = q
 	if r.Cursor == "" {
 		if err := p.fresh(ctx); err != nil {
 			return Found{}, err
@@ -73,10 +74,30 @@ func (s *Store) Search(ctx context.Context, r Search) (Found, error) {
 	return p.found, err
 }
 
-type connReader struct{ conn *sql.Conn }
+// connReader reads over one connection and prepares each text once: a page asks
+// for hundreds of rows.
+type connReader struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
 
 func (r connReader) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return r.conn.QueryContext(ctx, query, args...)
+	st := r.stmts[query]
+	if st == nil {
+		var err error
+		if st, err = r.conn.PrepareContext(ctx, query); err != nil {
+			return nil, err
+		}
+		r.stmts[query] = st
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+func (r connReader) close() {
+	for _, st := range r.stmts {
+		_ = st.Close()
+	}
+	_ = r.conn.Close()
 }
 
 // page is one page of a search while it is filled.

@@ -99,8 +99,9 @@ func (s *Store) SearchTranscripts(ctx context.Context, r Search) (Found, error) 
 	if err != nil {
 		return Found{}, err
 	}
-	defer func() { _ = conn.Close() }()
-	p.q = connReader{conn}
+	q := connReader{conn: conn, stmts: map[string]*sql.Stmt{}}
+	defer q.close()
+	p.q = q
 	ids, args := "SELECT id FROM said WHERE id < ? ORDER BY id DESC", []any{p.before}
 	if p.query.match != "" {
 		ids = "SELECT rowid FROM said_search WHERE said_search MATCH ? AND rowid < ? ORDER BY rowid DESC"
