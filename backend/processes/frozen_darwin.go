@@ -6,8 +6,8 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// Frozen says that a process is stopped (SIGSTOP, a tracer): it lives and answers
-// nobody. A process that cannot be looked at is not called frozen.
+// Frozen says that a process is stopped (SIGSTOP): it lives and answers nobody. One
+// that cannot be looked at is not.
 func Frozen(pid int) bool {
 	p, err := process.NewProcess(int32(pid))
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Frozen says that a process is stopped (SIGSTOP, a tracer): it lives and answers
-// nobody. A process that cannot be looked at is not called frozen.
+// Frozen says that a process is stopped (SIGSTOP): it lives and answers nobody. One
+// that a tracer holds for a moment is not, nor one that cannot be looked at.
 func Frozen(pid int) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -15,5 +15,5 @@ func Frozen(pid int) bool {
 	}
 	// The command's name stands in brackets and may hold anything.
 	i := bytes.LastIndexByte(b, ')')
-	return i >= 0 && i+2 < len(b) && (b[i+2] == 'T' || b[i+2] == 't')
+	return i >= 0 && i+2 < len(b) && b[i+2] == 'T'
 }
