@@ -14,11 +14,11 @@ import (
 // rows that reading it whole gives, whatever the size of a page.
 func TestCaseT17PagesFromTheEnd(t *testing.T) {
 	home := t.TempDir()
-	h := bigSession(t, home, "/w/big", 3_000)
+	h := bigSession(t, home, "/w/big", 500)
 	l := &lab{t: t, host: bigHost(t, home)}
 	l.h = New(l.host)
 	whole := l.whole(h, agent.Position{})
-	for _, size := range []int64{1, 10_000, 300_000, 1 << 30} {
+	for _, size := range []int64{1, 10_000, 100_000, 1 << 30} {
 		var ids []string
 		items := map[string]agent.Item{}
 		var at agent.Position
@@ -49,7 +49,7 @@ func TestCaseT17PagesFromTheEnd(t *testing.T) {
 // A session of 200 MB is opened on its end in the memory of a page.
 func TestCaseT17BigSessionIsOpenedOnItsEnd(t *testing.T) {
 	home := t.TempDir()
-	h := bigSession(t, home, "/w/big", 30_000)
+	h := bigSession(t, home, "/w/big", 6_000)
 	l := &lab{t: t, host: bigHost(t, home)}
 	l.h = New(l.host)
 	var before, after runtime.MemStats
