@@ -67,8 +67,8 @@ func (r *Recorder) checkReplace(w *row, it agent.Item) {
 	case was.State != "" && !was.State.Open() && was.State != it.State:
 		r.violate(RuleRows, "invalid_transition: item %s went from %s to %s", it.ID, was.State, it.State)
 	}
-	if takenBack(it) {
-		return
+	if it.Hidden() {
+		return // what was shown is taken back
 	}
 	if w.chunks > 0 && !strings.HasPrefix(grown(it), w.text.String()) {
 		r.violate(RuleAppends, "item %s: the whole text %q does not begin with what was appended, %q", it.ID, short(grown(it)), short(w.text.String()))

@@ -102,17 +102,11 @@ func (c *chat) neutral(text string) string {
 // back.
 func shown(in []agent.Item) (out []agent.Item) {
 	for _, it := range in {
-		if it.Type != agent.ItemNotice && it.Type != agent.ItemError && !takenBack(it) {
+		if it.Type != agent.ItemNotice && it.Type != agent.ItemError && !it.Hidden() {
 			out = append(out, it)
 		}
 	}
 	return out
-}
-
-// takenBack reports whether what was shown of a text is not said any more: the
-// row has ended empty.
-func takenBack(it agent.Item) bool {
-	return (it.Type == agent.ItemText || it.Type == agent.ItemReasoning) && it.Text == "" && !it.Open()
 }
 
 // ordinary is played with and without disturbance.
