@@ -64,7 +64,7 @@ func TestRealMirrorRowsAreByteEqualToTheChats(t *testing.T) {
 	for _, prompt := range []string{
 		"hello", "scenario:think", "scenario:bash-allow", "scenario:edit path=" + file,
 		"scenario:write path=" + filepath.Join(l.cwd, "new.txt"), "scenario:ask", "scenario:task",
-		"scenario:drop-once", "scenario:unicode",
+		"scenario:drop-once", "scenario:unicode", "scenario:todo", "scenario:read path=" + file, "/cost",
 	} {
 		l.completed(chat, prompt)
 	}
@@ -270,6 +270,7 @@ func TestRealModeIsCarriedBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-u.ended
+	_ = u.cmd.Wait()
 	stop()
 
 	back := newRecorder()
