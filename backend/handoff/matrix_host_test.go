@@ -335,6 +335,8 @@ func windowRole() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	// It outlives the host on purpose, but not by much a test that was killed.
+	time.AfterFunc(10*time.Minute, func() { os.Exit(1) })
 	_ = os.WriteFile(filepath.Join(dir, "argv"), []byte(strings.Join(os.Args, "\n")), 0o600)
 	_ = os.WriteFile(filepath.Join(dir, "pid"), []byte(fmt.Sprint(os.Getpid())), 0o600)
 	fmt.Println("up")
