@@ -205,7 +205,12 @@ func (h *Host) bindChats() {
 		})
 	}
 	chatCall("chats.close", h.chats.CloseChat)
-	chatCall("chats.remove", h.chats.Remove)
+	api.HandleConcurrent(s, "chats.remove", func(ctx context.Context, c *api.Caller, r api.ChatRef) (api.None, error) {
+		if err := h.person(c, "remove a chat"); err != nil {
+			return api.None{}, err
+		}
+		return api.None{}, h.chats.Remove(ctx, r.ChatID)
+	})
 	chatCall("chats.seen", h.chats.Seen)
 }
 

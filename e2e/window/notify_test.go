@@ -30,6 +30,10 @@ func TestNotificationLeadsToTheCard(t *testing.T) {
 
 	a.key("ctrl+shift+comma")
 	a.until("the settings are shown", `!document.querySelector('[data-region="dock"] textarea')`)
+	// The other theme, in the real window too.
+	a.click("Dark", button("Dark"))
+	a.until("the page is dark", `matchMedia('all') && getComputedStyle(document.documentElement).colorScheme.includes('dark')`)
+	a.shot("settings-dark")
 	a.ask(chat)
 	note := heard(a, service.Shown, "a notification")
 	if note.Title != "Rehearsal waits for you" || note.App != "Whippletree" {
