@@ -76,14 +76,18 @@ func static() []Step {
 	}
 }
 
+// noRest: under the race detector each of our programs that a test starts would
+// rest for a second as it ends.
+const noRest = "GORACE=atexit_sleep_ms=0"
+
 // units are the tests without a window. With agents installed a test that needs
 // one must find it.
 func units(agents []Step) []Step {
-	goTest := Step{ID: "go-test", Title: "go test -race", Limit: 18 * time.Minute, Count: countGo,
+	goTest := Step{ID: "go-test", Title: "go test -race", Limit: 18 * time.Minute, Count: countGo, Env: []string{noRest},
 		Argv: []string{"go", "test", "-race", "-timeout", "8m", "-json", "./..."}}
 	if len(agents) > 0 {
 		goTest.Title += ", with a smoke row per real agent"
-		goTest.After, goTest.Env = ids(agents), []string{"WHIPPLETREE_REQUIRE_AGENTS=1"}
+		goTest.After, goTest.Env = ids(agents), append(goTest.Env, "WHIPPLETREE_REQUIRE_AGENTS=1")
 	}
 	return []Step{
 		goTest,
@@ -170,7 +174,7 @@ func installs() []Step {
 // matrix runs every row over the real agents, the slow ones too.
 func matrix(install []Step) Step {
 	return Step{ID: "agents", Title: "the full matrix over the real agents", After: ids(install), Limit: 60 * time.Minute, Count: countGo,
-		Env:  []string{"WHIPPLETREE_REQUIRE_AGENTS=1", "WHIPPLETREE_AGENTS=full"},
+		Env:  []string{noRest, "WHIPPLETREE_REQUIRE_AGENTS=1", "WHIPPLETREE_AGENTS=full"},
 		Argv: []string{"go", "test", "-race", "-timeout", "55m", "-count=1", "-json", "./extensions/...", "./e2e/..."}}
 }
 
