@@ -184,7 +184,7 @@ func (r *Registry) locate(t *processes.Table, j job) (model.Place, *model.Progra
 		place := model.Place{Kind: "tab", TerminalID: id, CanFocus: true}
 		term, ok := r.o.Terminals.Get(id)
 		if ok {
-			place.Label = clean(term.Title)
+			place.Label = short(clean(term.Title))
 		}
 		if term.Program == nil {
 			return place, nil

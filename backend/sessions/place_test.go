@@ -347,3 +347,16 @@ func TestInsideOurs(t *testing.T) {
 	}
 	b.none("inner")
 }
+
+// A tab's title may be a whole first message; its label is a label.
+func TestLabelOfATabIsShort(t *testing.T) {
+	for in, want := range map[string]string{
+		"zsh":                   "zsh",
+		strings.Repeat("я", 32): strings.Repeat("я", 32),
+		"Find out why the upload test is flaky and fix it": "Find out why the upload test is…",
+	} {
+		if got := short(in); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}

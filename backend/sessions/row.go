@@ -370,6 +370,16 @@ func first(a, b string) string {
 	return b
 }
 
+// short keeps a tab's title a label: it may be a whole first message.
+func short(s string) string {
+	const most = 32
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return strings.TrimSpace(string(r[:most-1])) + "…"
+}
+
 // clean takes control and direction characters out of what an agent wrote: a
 // title must not be able to paint over the window or turn a line round.
 func clean(s string) string {
