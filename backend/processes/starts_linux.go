@@ -27,6 +27,10 @@ const (
 	connectorReadSize = 64 << 10
 )
 
+// firstPidNamespace is that of the machine (PROC_PID_INIT_INO of
+// <linux/proc_ns.h>). The events carry its pids: in a container they name others.
+const firstPidNamespace = "pid:[4026531836]"
+
 // linger is how long the connector lets starts gather before it looks. Most
 // processes of a busy machine (a build) are gone by then: a storm of them costs
 // a few wake-ups a second and no look at each. It is part of the second within
@@ -46,6 +50,9 @@ type connector struct {
 }
 
 func openEventStream() (eventStream, error) {
+	if ns, err := os.Readlink("/proc/self/ns/pid"); err != nil || ns != firstPidNamespace {
+		return nil, errors.New("process events name the pids of another namespace")
+	}
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_CONNECTOR)
 	if err != nil {
 		return nil, err
@@ -137,10 +144,9 @@ func (c *connector) confirm() error {
 		if n < eventData+4 {
 			continue
 		}
-		switch binary.NativeEndian.Uint32(c.buf[eventWhat:]) {
-		case procEventExec:
-			return nil
-		case procEventNone:
+		// An event proves nothing: with another listener on the machine they come
+		// also where this subscription was ignored.
+		if binary.NativeEndian.Uint32(c.buf[eventWhat:]) == procEventNone {
 			if code := binary.NativeEndian.Uint32(c.buf[eventData:]); code != 0 {
 				return unix.Errno(code)
 			}

@@ -217,13 +217,19 @@ func (s *session) SetThinking(ctx context.Context, id string) (*agent.Notice, er
 }
 
 // Usage implements [agent.UsageReporter].
-func (s *session) Usage(ctx context.Context) (u agent.Usage, err error) {
-	err = s.request(ctx, wire.Request{Do: wire.DoUsage}, func(m wire.Message) {
+func (s *session) Usage(ctx context.Context) (agent.Usage, error) {
+	got := make(chan agent.Usage, 1) // the answer may come when nobody waits any more
+	err := s.request(ctx, wire.Request{Do: wire.DoUsage}, func(m wire.Message) {
 		if m.Usage != nil {
-			u = usage(*m.Usage)
+			got <- usage(*m.Usage)
 		}
 	})
-	return u, err
+	select {
+	case u := <-got:
+		return u, err
+	default:
+		return agent.Usage{}, err
+	}
 }
 
 // Reanswer implements [agent.Reanswerer]. A request that is not open any more

@@ -71,7 +71,7 @@ func providerMutants() []mutant {
 		{"begins a lost session anew", []string{"ResumeOfNothingFails"}, nil, nil},
 		{"keeps a confined chat", []string{"Confined"}, nil, nil},
 		{"takes a read for a line", []string{"Wire/Splits", "Wire/Characters", "Wire/PrettyFirstReply"}, nil, []string{agenttest.RuleAppends}},
-		{"mends each read by itself", []string{"Wire/Splits", "Wire/Characters", "Wire/PrettyFirstReply", agenttest.RuleAppends}, nil, nil},
+		{"mends each read by itself", []string{"Wire/Splits", "Wire/Characters", "Wire/PrettyFirstReply"}, nil, []string{agenttest.RuleAppends}},
 		{"gives up at a log", []string{"Wire/Noise"}, nil, nil},
 		{"reads line by line only", []string{"Wire/PrettyFirstReply"}, nil, nil},
 		{"gives up at error output", []string{"Wire/StderrFlood"}, nil, nil},

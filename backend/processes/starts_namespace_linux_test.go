@@ -1,0 +1,38 @@
+package processes
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// In a container the kernel's events name pids of the machine: whoever believed
+// them would look at strangers. There the hints count.
+func TestStartsInAnotherPidNamespace(t *testing.T) {
+	if os.Getenv("PROCESSES_TEST_NAMESPACE") == "1" {
+		w := newStartWatcher(func([]Identity) {}, openEventStream)
+		defer w.Close()
+		t.Log("path: " + w.Path())
+		return
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "-test.run", "^TestStartsInAnotherPidNamespace$", "-test.v")
+	cmd.Env = append(os.Environ(), "PROCESSES_TEST_NAMESPACE=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "path: "+PathHints) {
+		t.Errorf("it listens to the machine's events: %s", out)
+	}
+}
