@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/whippletree-app/whippletree/backend/agent"
+	"github.com/whippletree-app/whippletree/backend/processes"
 )
 
 // TestPing: a program answers for itself in a silent turn; one that is stopped
@@ -28,6 +29,13 @@ func TestPing(t *testing.T) {
 	pid := rec.ReadyEvents()[0].Pid
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
+	}
+	// A signal stops a program a moment later, and one thread after the other.
+	for end := time.Now().Add(deadline); !processes.Frozen(pid); {
+		if time.Now().After(end) {
+			t.Fatal("it does not stop")
+		}
+		<-time.After(time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
