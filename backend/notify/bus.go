@@ -28,6 +28,10 @@ type Bus struct {
 	address string
 	opened  func(open, token string)
 
+	// showing is held while a note is being shown: what the service tells of it
+	// meanwhile waits until its id is known.
+	showing sync.Mutex
+
 	mu     sync.Mutex
 	conn   *dbus.Conn
 	markup bool
@@ -46,6 +50,8 @@ func NewBus(address string, opened func(open, token string)) *Bus {
 
 // Show shows a note; the same key again replaces it.
 func (b *Bus) Show(ctx context.Context, key string, n Note) error {
+	b.showing.Lock()
+	defer b.showing.Unlock()
 	conn, err := b.connect(ctx)
 	if err != nil {
 		return err
@@ -195,6 +201,8 @@ func (b *Bus) heard(s *dbus.Signal) {
 	if !ok {
 		return
 	}
+	b.showing.Lock()
+	defer b.showing.Unlock()
 	b.mu.Lock()
 	open, ours := b.open[id]
 	if !ours {

@@ -127,6 +127,24 @@ func TestBus(t *testing.T) {
 	}
 }
 
+// A click may be told before the answer that names the note.
+func TestClickedAtOnce(t *testing.T) {
+	address := privateBus(t)
+	s := serve(t, address)
+	s.ClickAtOnce()
+	clicks := make(chan string, 8)
+	b := NewBus(address, func(open, _ string) { clicks <- open })
+	defer b.End()
+	for _, open := range []string{"chat:1", "chat:2", "chat:3"} {
+		if err := b.Show(t.Context(), open, Note{Title: "T", Open: open}); err != nil {
+			t.Fatal(err)
+		}
+		if got := next(t, clicks, "the click on "+open); got != open {
+			t.Errorf("%q, want %q", got, open)
+		}
+	}
+}
+
 // The number of the launcher is a signal that a dock listens to.
 func TestBadge(t *testing.T) {
 	address := privateBus(t)

@@ -29,9 +29,10 @@ type Notifications struct {
 	Shown  chan Notification
 	Closed chan uint32
 
-	conn *dbus.Conn
-	mu   sync.Mutex
-	last uint32
+	conn  *dbus.Conn
+	mu    sync.Mutex
+	last  uint32
+	eager bool
 }
 
 // ServeNotifications takes the service's name on a bus; Stop gives it back.
@@ -60,6 +61,13 @@ func (n *Notifications) Say(signal string, values ...any) error {
 	return n.conn.Emit(notifyPath, notifyName+"."+signal, values...)
 }
 
+// ClickAtOnce clicks each one before the caller knows its id.
+func (n *Notifications) ClickAtOnce() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.eager = true
+}
+
 // Stop leaves the bus.
 func (n *Notifications) Stop() { n.conn.Close() }
 
@@ -73,7 +81,13 @@ func (m methods) Notify(app string, replaces uint32, _, title, body string, acti
 		m.n.last++
 		id = m.n.last
 	}
+	eager := m.n.eager
 	m.n.mu.Unlock()
+	if eager {
+		if err := m.n.Say("ActionInvoked", id, "default"); err != nil {
+			return 0, dbus.MakeFailedError(err)
+		}
+	}
 	m.n.Shown <- Notification{id, replaces, app, title, body, actions, hints}
 	return id, nil
 }
