@@ -166,10 +166,13 @@ func (m *mirror) state() error {
 		m.Logger().Warn("rehearsal: a live registry entry cannot be read", "error", plain(err))
 	}
 	m.watchExits(who)
-	if len(who) == 0 {
+	// Whichever wake came first: who has not read is not caught up.
+	if !m.begun || len(who) == 0 {
 		if err := m.read(); err != nil {
 			return err
 		}
+	}
+	if len(who) == 0 {
 		for _, it := range slices.Backward(m.open) {
 			it.CloseAt(agent.StateFailed, time.UnixMilli(m.all[len(m.all)-1].At))
 			m.sink.Item(it)
